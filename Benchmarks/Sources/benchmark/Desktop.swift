@@ -168,7 +168,7 @@ struct SourceText {
     }
 }
 
-/// Between the two displays.
+/// What lies between the two displays.
 enum DesktopLink: String, CaseIterable {
     case loopback, slow
     /// Slower for four seconds, from the first of the measurement on.

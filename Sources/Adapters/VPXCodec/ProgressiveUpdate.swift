@@ -25,8 +25,8 @@ struct ProgressiveUpdate {
     /// can be read.
     static func wholeBudget(at bitrate: Bitrate) -> Int { bitrate.bitsPerSecond / 8 / 8 }
 
-    /// The size of the next band in bytes: 1/10 s at `bitrate`, or 1/36 s for the first one, as nothing is being sent
-    /// while it is encoded. Both together are 1/8 s.
+    /// The size of the next band in bytes, without cheap rows of others: 1/10 s at `bitrate`, or 1/36 s for the first
+    /// one, as nothing is being sent while it is encoded. Both together are 1/8 s.
     func budget(at bitrate: Bitrate) -> Int { max(bitrate.bitsPerSecond / 8 / (row == 0 ? 36 : 10), 1) }
 
     /// The motion search for the next band, which must be encoded well before the last one has been sent.

@@ -82,27 +82,49 @@ extension VP8Encoder {
         return quantizer
     }
 
-    /// Removes from a map what is not in these rows, but for rows that cost next to nothing. What changes a little again and
-    /// again, as typed text does, would otherwise wait for all of a page each time.
-    /// - Parameter most: the bytes of all other rows that are kept; each of them has a quarter at most.
-    /// - Returns: what is kept in other rows.
+    /// Rows of a map that are coded in one frame.
+    struct Rows {
+        /// The rows of the band itself.
+        var content = ContentClassifier()
+        /// Other rows, which cost next to nothing.
+        var others = ContentClassifier()
+        /// The row that the next band begins at.
+        var end: Int
+    }
+
+    /// Keeps as many rows of a map as fit, from one on, or from the top if there is nothing below. What changes a little again
+    /// and again in other rows, as typed text does, is kept, too: it would otherwise wait for all of a page each time.
+    /// - Parameters:
+    ///   - bytes: of the rows as they are predicted; the last one may exceed them.
+    ///   - most: the bytes of all other rows that are kept; each of them has a quarter at most.
     func keepRows(
-        _ rows: Range<Int>, of map: inout BlockMap, _ input: I420Frame, _ quantizer: Int, most: Int,
+        of map: inout BlockMap, from row: Int, _ input: I420Frame, _ quantizer: Int, bytes: Int, most: Int,
         at instant: MediaInstant
-    ) -> ContentClassifier {
-        var (others, bytes) = (ContentClassifier(), 0)
-        for row in 0..<map.rows where !rows.contains(row) {
+    ) -> Rows {
+        var rows = Rows(end: row)
+        var begin = row
+        for start in [row, 0] where rows.content.blocks == 0 {
+            (begin, rows.end) = (start, start)
+            while rows.end < map.rows,
+                sizePredictor.bytes(for: rows.content, of: 0, quantizer: quantizer, at: instant) < bytes
+            {
+                rows.content += ContentClassifier(input, map, rows: rows.end..<rows.end + 1)
+                rows.end += 1
+            }
+        }
+        var spent = 0
+        for row in 0..<map.rows where !(begin..<rows.end).contains(row) {
             let content = ContentClassifier(input, map, rows: row..<row + 1)
             guard content.blocks > 0 else { continue }
             let cost = sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant) + content.blocks
-            if cost * 4 <= most, bytes + cost <= most {
-                others += content
-                bytes += cost
+            if cost * 4 <= most, spent + cost <= most {
+                rows.others += content
+                spent += cost
             } else {
                 map.remove(row: row)
             }
         }
-        return others
+        return rows
     }
 
     /// Encodes the next rows of `active`, and cheap ones, as one frame.
@@ -112,20 +134,9 @@ extension VP8Encoder {
     ) throws(CodecFailure) -> EncodedFrame? {
         let budget = progressiveUpdate.budget(at: bitrate)
         let search = progressiveUpdate.search(at: bitrate)
-        var (content, kept) = (ContentClassifier(), ContentClassifier())
-        // If no blocks are left below, the bands start again at the top with what changed there meanwhile.
-        for start in [progressiveUpdate.row, 0] where content.blocks == 0 {
-            var end = start
-            while end < active.rows,
-                sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < budget
-            {
-                content += ContentClassifier(input, active, rows: end..<end + 1)
-                end += 1
-            }
-            guard content.blocks > 0 else { continue }
-            kept = keepRows(start..<end, of: &active, input, quantizer, most: budget / 2, at: instant)
-            progressiveUpdate.advance(to: end)
-        }
+        let rows = keepRows(
+            of: &active, from: progressiveUpdate.row, input, quantizer, bytes: budget, most: budget / 2, at: instant)
+        if rows.content.blocks > 0 { progressiveUpdate.advance(to: rows.end) }
         var plan = plan
         // Only a complete frame is worth storing as a long-term reference.
         if active != base.missingBlocks { plan.stored = nil }
@@ -133,9 +144,9 @@ extension VP8Encoder {
         guard let frame = try encodeActive(core, input, plan, at: instant, quantizer, search) else { return nil }
         progressiveUpdate.note(search, .now - begin, bytes: frame.bytes.count)
         // The other rows say little of new content: they cost less than predicted, as some of them change all the time.
-        guard kept.blocks == 0 else { return frame }
+        guard rows.others.blocks == 0 else { return frame }
         sizePredictor.learn(
-            fromNew: content, of: active.blocks.count, quantizer: frame.quantizer, bytes: frame.bytes.count)
+            fromNew: rows.content, of: active.blocks.count, quantizer: frame.quantizer, bytes: frame.bytes.count)
         return frame
     }
 

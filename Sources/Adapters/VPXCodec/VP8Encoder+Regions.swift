@@ -77,7 +77,7 @@ extension VP8Encoder {
         return plan
     }
 
-    /// Sets `regions.text` to the changed blocks beside the video, or to as many rows of them as fit.
+    /// Sets `regions.text` to the changed blocks beside the video, or to as many rows of them as fit, and cheap ones.
     /// - Parameters:
     ///   - bytes: of a frame of text that changes again and again.
     ///   - room: of a frame of new text.
@@ -99,19 +99,11 @@ extension VP8Encoder {
             regions.nextRow = 0
             return (all, quantizer, predicted)
         }
-        var content = ContentClassifier()
-        for start in [regions.nextRow, 0] where content.blocks == 0 {
-            var end = start
-            while end < regions.text.rows,
-                sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < room
-            {
-                content += ContentClassifier(input, regions.text, rows: end..<end + 1)
-                end += 1
-            }
-            guard content.blocks > 0 else { continue }
-            content += keepRows(start..<end, of: &regions.text, input, quantizer, most: room / 8, at: instant)
-            regions.nextRow = end
-        }
+        let rows = keepRows(
+            of: &regions.text, from: regions.nextRow, input, quantizer, bytes: room, most: room / 8, at: instant)
+        if rows.content.blocks > 0 { regions.nextRow = rows.end }
+        var content = rows.content
+        content += rows.others
         return (content, quantizer, sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant))
     }
 

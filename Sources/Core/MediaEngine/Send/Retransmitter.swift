@@ -66,9 +66,10 @@ struct Retransmitter {
             nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
-            if history.sent(sequence)?.isAcknowledged == false { noteRequested(sequence, path.roundTrip, history, now) }
+            let entry = history.sent(sequence)
+            if entry?.isAcknowledged == false { noteRequested(sequence, path.roundTrip, history, now) }
             if detectsIgnoredRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
-            guard waiting.count < room, let entry = history.sent(sequence), !entry.isQueued, !entry.isAcknowledged,
+            guard waiting.count < room, let entry, !entry.isQueued, !entry.isAcknowledged,
                 entry.retransmissionCount < Self.maximumRetransmissions,
                 !isGreedy || entry.retransmissionCount < 2 && now - entry.firstSent < .seconds(1) + path.roundTrip * 2,
                 entry.retransmissionCount == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
