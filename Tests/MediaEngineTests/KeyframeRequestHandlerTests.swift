@@ -68,6 +68,27 @@ import Testing
         expect(request(at: 1_100) == (namesReference ? .recoveryNeeded(from: 5) : .keyframeNeeded))
     }
 
+    @Test func anIgnoredRequestIsDecidedAgainUnlessAllHasArrived() {
+        var handler = KeyframeRequestHandler()
+        handler.noteEntryPoint(lastSequence: 100, now: .at(0))
+        let waiting = KeyframeRequestHandler.Waiting(isEntryPointOnItsWay: true, hasRetransmissions: false, end: 101)
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(100))
+        expect(handler.postponed == 101)
+        expect(!handler.isReviewDue(now: .at(599)) && handler.isReviewDue(now: .at(600)))
+        handler.review(hasArrived: false, waiting, roundTrip: roundTrip, now: .at(600))
+        expect(handler.takeEvent() == nil && handler.postponed == 101)
+        expect(!handler.isReviewDue(now: .at(699)) && handler.isReviewDue(now: .at(700)))
+        var arrived = handler
+        arrived.review(hasArrived: true, nothing, roundTrip: roundTrip, now: .at(700))
+        expect(arrived.takeEvent() == nil && arrived.postponed == nil)
+        handler.review(hasArrived: false, nothing, roundTrip: roundTrip, now: .at(700))
+        expect(handler.takeEvent() == .keyframeNeeded && handler.postponed == nil && handler.requests == 1)
+        handler.postpone(end: 101, now: .at(800))
+        expect(!handler.isReviewDue(now: .at(1_299)) && handler.isReviewDue(now: .at(1_300)))
+        handler.noteEntryPoint(lastSequence: 200, now: .at(1_300))
+        expect(!handler.isReviewDue(now: .at(1_300)))
+    }
+
     @Test func whatWasReplacedIsNotWaitedFor() {
         var handler = KeyframeRequestHandler()
         handler.noteEntryPoint(lastSequence: 100, now: .at(0))

@@ -281,7 +281,10 @@ final class SimulatedCall: SimulatedParty {
                     noteDeparture(output, packet)
                     forward.send(packet, now: now)
                 case .event(.keyframeNeeded):
-                    guard sender.hasGap || keyframeBudget.allows(.key, isShared: isShared, now: now) else { continue }
+                    guard sender.hasGap || keyframeBudget.allows(.key, isShared: isShared, now: now) else {
+                        sender.postponeKeyframe(now: now)
+                        continue
+                    }
                     needsKeyframe = true
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
                 case .event(.recoveryNeeded(let number)):

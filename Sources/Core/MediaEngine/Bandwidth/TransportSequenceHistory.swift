@@ -131,6 +131,13 @@ struct TransportSequenceHistory {
         return entry.sequence == sequence && entry.isAcknowledged
     }
 
+    /// The receiver has reported that the packet has not arrived.
+    func isLost(_ sequence: Int64) -> Bool {
+        guard sequence >= 0 else { return false }
+        let entry = entries[Int(sequence & mask)]
+        return entry.sequence == sequence && entry.isLost && !entry.isAcknowledged
+    }
+
     /// Bytes of packets between the last reported one and `sequence` that no feedback covered, because a feedback
     /// message was lost. Each packet is counted once.
     mutating func takeUnreported(before sequence: Int64) -> Int {

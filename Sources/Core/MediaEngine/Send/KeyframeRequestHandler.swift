@@ -16,6 +16,10 @@ struct KeyframeRequestHandler {
     private var lastKeyframe: MediaInstant?
     /// The last packet of the newest frame that the receiver can continue from.
     private(set) var entryPointEnd: Int64?
+    /// A request for a key frame that was ignored, by a receiver that may not repeat it (Pion's players ask once a loss):
+    /// the end of what had been sent when it came.
+    private(set) var postponed: Int64?
+    private var nextReview = MediaInstant(nanoseconds: .min)
     /// A base layer frame was refused, and no key frame has followed yet.
     private(set) var hasGap = false
     /// The receiver has acknowledged a frame.
@@ -65,6 +69,7 @@ struct KeyframeRequestHandler {
         entryPointEnd = lastSequence
         recoveryNeeded = nil
         retransmissionsPreferredSince = nil
+        postponed = nil
     }
 
     /// What waits will not be sent.
@@ -111,6 +116,8 @@ struct KeyframeRequestHandler {
         var isLostPacketOnItsWay = false
         /// Retransmissions wait to be sent.
         var hasRetransmissions: Bool
+        /// The end of what was sent; nil: the receiver repeats its requests, or does not report what has arrived.
+        var end: Int64? = nil
     }
 
     /// How long requests are ignored for the sake of retransmissions.
@@ -119,22 +126,52 @@ struct KeyframeRequestHandler {
     /// A request so long after the first that was ignored is about other packets.
     private static let longestEpisode = MediaDuration.seconds(10)
 
-    /// Ignored while what it asks for may still be on its way.
+    /// After a request. Receivers that repeat one do so sooner.
+    private static let patience = MediaDuration.milliseconds(500)
+    private static let reviewInterval = MediaDuration.milliseconds(100)
+
     private mutating func request(
         from number: UInt32?, _ waiting: Waiting, _ roundTrip: MediaDuration, _ now: MediaInstant
     ) {
         requests &+= 1
         if number != nil { recoveryRequests &+= 1 }
-        if waiting.isEntryPointOnItsWay { return }
-        if let lastKeyframe, now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
+        guard isTooEarly(number, waiting, roundTrip, now) else { return grant(number) }
+        if number == nil, let end = waiting.end { postpone(end: end, now: now) }
+    }
+
+    private mutating func grant(_ number: UInt32?) {
+        retransmissionsPreferredSince = nil
+        postponed = nil
+        if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }
+    }
+
+    /// What a request asks for may still be on its way.
+    private mutating func isTooEarly(
+        _ number: UInt32?, _ waiting: Waiting, _ roundTrip: MediaDuration, _ now: MediaInstant
+    ) -> Bool {
+        if waiting.isEntryPointOnItsWay { return true }
+        if let lastKeyframe, now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return true }
         // Retransmissions are cheaper than a key frame. Who asks for a key frame and names no reference may need more.
         let isOnItsWay = waiting.isLostPacketOnItsWay && number != nil
-        if waiting.hasRetransmissions || isOnItsWay {
-            let since = retransmissionsPreferredSince.flatMap { now - $0 < Self.longestEpisode ? $0 : nil } ?? now
-            retransmissionsPreferredSince = since
-            if now - since < (isOnItsWay ? Self.longestWait : Self.longestPreference) { return }
-        }
-        retransmissionsPreferredSince = nil
-        if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }
+        guard waiting.hasRetransmissions || isOnItsWay else { return false }
+        let since = retransmissionsPreferredSince.flatMap { now - $0 < Self.longestEpisode ? $0 : nil } ?? now
+        retransmissionsPreferredSince = since
+        return now - since < (isOnItsWay ? Self.longestWait : Self.longestPreference)
+    }
+
+    /// The key frame that was asked for is not made at present, as it costs other receivers too much.
+    mutating func postpone(end: Int64, now: MediaInstant) {
+        postponed = end
+        nextReview = now + Self.patience
+    }
+
+    /// Whether to decide again on the request that was ignored.
+    func isReviewDue(now: MediaInstant) -> Bool { postponed != nil && now >= nextReview }
+
+    /// Decides again on the request that was ignored.
+    /// - Parameter hasArrived: the receiver has all that had been sent when it asked.
+    mutating func review(hasArrived: Bool, _ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant) {
+        guard !hasArrived else { return postponed = nil }
+        if isTooEarly(nil, waiting, roundTrip, now) { nextReview = now + Self.reviewInterval } else { grant(nil) }
     }
 }

@@ -79,6 +79,10 @@ public final class MediaSender {
     /// Ends the session: the next `poll` returns a BYE, and nothing is sent after it. May be called twice.
     public func end(now: MediaInstant) { state.rtcp.end() }
 
+    /// The key frame of `SenderEvent.keyframeNeeded` is not made at present. The event comes again, unless the receiver
+    /// repeats its requests, has by then all that it lacked, or gets another key frame.
+    public func postponeKeyframe(now: MediaInstant) { state.postponeKeyframe(now) }
+
     // MARK: Output
 
     /// Bytes that the transport may add to a packet: the longest SRTP tag (16) and some more.

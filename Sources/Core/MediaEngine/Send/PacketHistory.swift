@@ -34,6 +34,8 @@ struct PacketHistory {
         var isQueued = false
         /// The receiver has reported that it has the packet.
         var isAcknowledged = false
+        /// The receiver has reported that it has an RTX packet of it.
+        var isRTXAcknowledged = false
 
         private struct Lengths {
             var plain: UInt16 = 0
@@ -220,14 +222,16 @@ struct PacketHistory {
     /// The receiver has reported a packet as received.
     /// - Parameters:
     ///   - video: the packet's RTP sequence number.
-    ///   - transportSequence: of its first transmission, or of its last RTX packet.
+    ///   - transportSequence: of its first transmission, or of an RTX packet.
     ///   - trustsRTX: the receiver uses RTX packets.
     mutating func noteAcknowledged(_ video: SequenceNumber, transportSequence: Int64, trustsRTX: Bool) {
         let sequence = nextToSend &+ Int64(SequenceNumber(truncating: nextToSend).distance(to: video))
         guard sequence >= oldestCounted, sequence < nextToSend else { return }
         let index = Int(sequence & mask)
         let entry = entries[index]
-        guard entry.sequence == sequence, !entry.isAcknowledged, transportSequence >= 0,
+        guard entry.sequence == sequence, !entry.isAcknowledged, transportSequence >= 0 else { return }
+        if transportSequence > entry.transportSequence { entries[index].isRTXAcknowledged = true }
+        guard
             entry.transportSequence == transportSequence
                 || trustsRTX && entry.rtxTransportSequence == transportSequence
         else { return }
@@ -243,6 +247,24 @@ struct PacketHistory {
             forgetCounted(before: oldestCounted &+ 1)
         }
         return max(unacknowledged, 0)
+    }
+
+    /// When a packet that the receiver lacks was last sent: the latest of those before `end` that were first sent within
+    /// `time` and can be sent again. Nil: it lacks none.
+    func lastSentMissing(
+        before end: Int64, within time: MediaDuration, _ sent: TransportSequenceHistory, now: MediaInstant
+    ) -> MediaInstant? {
+        var sequence = min(end, nextToSend) &- 1
+        var latest: MediaInstant?
+        while let entry = self.sent(sequence), now - entry.firstSent < time {
+            // Feedback is lost, too, so that a packet may have arrived that was not reported.
+            let isLost = entry.retransmissionCount > 0 || sent.isLost(entry.transportSequence)
+            if isLost, !entry.isAcknowledged, !entry.isRTXAcknowledged {
+                latest = max(latest ?? entry.lastSent, entry.lastSent)
+            }
+            sequence &-= 1
+        }
+        return latest
     }
 
     private static let longestWait = MediaDuration.seconds(10)

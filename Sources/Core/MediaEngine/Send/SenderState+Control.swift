@@ -3,6 +3,11 @@ import RTPWire
 
 extension SenderState {
     mutating func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+        takeRTCP(bytes, now)
+        reviewRequest(now)
+    }
+
+    private mutating func takeRTCP(_ bytes: UnsafeRawBufferPointer, _ now: MediaInstant) {
         var packets = RTCPIterator(bytes)
         var hasMore = true
         keyframeRequests.beginDatagram()
@@ -80,8 +85,30 @@ extension SenderState {
     private func waiting(_ now: MediaInstant) -> KeyframeRequestHandler.Waiting {
         .init(
             isEntryPointOnItsWay: isEntryPointOnItsWay(now), isLostPacketOnItsWay: isLostPacketOnItsWay(now),
-            hasRetransmissions: !retransmitter.isEmpty)
+            hasRetransmissions: !retransmitter.isEmpty, end: postponesRequests ? video.history.nextToSend : nil)
     }
+
+    /// Our own receivers repeat a request until they can continue. Of others that is not known, but, by their feedback,
+    /// what has arrived.
+    private var postponesRequests: Bool { !hasReferences && parameters.usesTransportFeedback }
+
+    /// A key frame was asked for by `SenderEvent.keyframeNeeded`, and is not made at present.
+    mutating func postponeKeyframe(_ now: MediaInstant) {
+        guard postponesRequests else { return }
+        keyframeRequests.postpone(end: video.history.nextToSend, now: now)
+    }
+
+    private mutating func reviewRequest(_ now: MediaInstant) {
+        guard bandwidth.hasFeedback, keyframeRequests.isReviewDue(now: now), let end = keyframeRequests.postponed
+        else { return }
+        let missing = video.history.lastSentMissing(before: end, within: Self.mostRecent, egress.sent, now: now)
+        var waiting = waiting(now)
+        if let missing, now - missing < longestWay { waiting.hasRetransmissions = true }
+        keyframeRequests.review(hasArrived: missing == nil, waiting, roundTrip: roundTrip, now: now)
+    }
+
+    /// Receivers ask for a key frame within 3 s of a loss.
+    private static let mostRecent = MediaDuration.seconds(4)
 
     /// Shorter queues do not delay packets for longer than receivers wait.
     private static let leastQueue = MediaDuration.milliseconds(30)

@@ -41,7 +41,10 @@ extension Broadcast {
         let encoding = peer.frames.encodingSelector.target
         let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
         if peer.rewind() { return }
-        guard peer.allows(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        let now = MonotonicClock.now
+        guard peer.allows(.key, isShared: viewers.isShared(encoding), now: now) else {
+            return peer.sender.postponeKeyframe(now: now)
+        }
         source.requestKeyframe(encoding, isFirst: isFirst)
     }
 
