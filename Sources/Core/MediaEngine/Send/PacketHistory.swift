@@ -32,10 +32,13 @@ struct PacketHistory {
         var duplicateCount: UInt8 = 0
         /// A retransmission waits to be sent.
         var isQueued = false
-        /// The receiver has reported that it has the packet.
-        var isAcknowledged = false
-        /// The receiver has reported that it has an RTX packet of it.
-        var isRTXAcknowledged = false
+        /// What the receiver has reported as received.
+        var received = Received.nothing
+
+        /// Of the transmissions of a packet. Not all receivers use RTX packets.
+        enum Received: UInt8 { case nothing, rtx, packet }
+
+        var isAcknowledged: Bool { received == .packet }
 
         private struct Lengths {
             var plain: UInt16 = 0
@@ -230,12 +233,12 @@ struct PacketHistory {
         let index = Int(sequence & mask)
         let entry = entries[index]
         guard entry.sequence == sequence, !entry.isAcknowledged, transportSequence >= 0 else { return }
-        if transportSequence > entry.transportSequence { entries[index].isRTXAcknowledged = true }
+        if transportSequence > entry.transportSequence { entries[index].received = .rtx }
         guard
             entry.transportSequence == transportSequence
                 || trustsRTX && entry.rtxTransportSequence == transportSequence
         else { return }
-        entries[index].isAcknowledged = true
+        entries[index].received = .packet
         unacknowledged &-= entry.length
     }
 
@@ -259,7 +262,7 @@ struct PacketHistory {
         while let entry = self.sent(sequence), now - entry.firstSent < time {
             // Feedback is lost, too, so that a packet may have arrived that was not reported.
             let isLost = entry.retransmissionCount > 0 || sent.isLost(entry.transportSequence)
-            if isLost, !entry.isAcknowledged, !entry.isRTXAcknowledged {
+            if isLost, entry.received == .nothing {
                 latest = max(latest ?? entry.lastSent, entry.lastSent)
             }
             sequence &-= 1
