@@ -40,15 +40,32 @@ import Testing
         #expect(!detector.isStalled)
     }
 
-    @Test func probesAreATenthOfTheEstimateAndThenTenASecond() {
+    /// Pion's receivers report nothing of a packet that comes alone.
+    @Test func emptyFeedbackIsNoSilenceWhileSinglePacketsAreSent() {
+        func isStalled(packetsPerMessage: Int64) -> Bool {
+            var detector = StallDetector(now: .at(0))
+            for message in 0...20 {
+                let now = MediaInstant.at(message * 100)
+                detector.noteEmptyFeedback(end: Int64(message) * packetsPerMessage, now: now)
+                detector.update(oldestUnanswered: .at(0), roundTrip: .milliseconds(50), now: now)
+            }
+            return detector.isStalled
+        }
+        #expect(!isStalled(packetsPerMessage: 0) && !isStalled(packetsPerMessage: 1))
+        #expect(isStalled(packetsPerMessage: 2))
+    }
+
+    @Test func probesArePairsOfATenthOfTheEstimateAndThenTenASecond() {
         var detector = stalled(at: 600)
-        let isFirst = detector.takeProbe(now: .at(600))
-        // 1,250 bytes at 1 Mbit/s take 10 ms.
-        detector.noteProbeSent(bytes: 1_250, estimate: .kilobits(10_000), now: .at(600))
-        let isAtOnce = detector.takeProbe(now: .at(609))
-        #expect(isFirst && !isAtOnce && detector.nextProbe == .at(610))
-        let isLater = detector.takeProbe(now: .at(1_600))
-        detector.noteProbeSent(bytes: 1_250, estimate: .kilobits(10_000), now: .at(1_600))
-        #expect(isLater && detector.nextProbe == .at(1_700))
+        func probe(at milliseconds: Int) -> Bool {
+            guard detector.takeProbe(now: .at(milliseconds)) else { return false }
+            // 625 bytes at 1 Mbit/s take 5 ms.
+            detector.noteProbeSent(bytes: 625, estimate: .kilobits(10_000), now: .at(milliseconds))
+            return true
+        }
+        let first = [probe(at: 600), probe(at: 600), probe(at: 600), probe(at: 609)]
+        #expect(first == [true, true, false, false] && detector.nextProbe == .at(610))
+        let later = [probe(at: 1_600), probe(at: 1_600), probe(at: 1_600)]
+        #expect(later == [true, true, false] && detector.nextProbe == .at(1_700))
     }
 }

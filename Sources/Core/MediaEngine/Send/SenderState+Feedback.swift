@@ -33,6 +33,8 @@ extension SenderState {
                 fraction: fraction, packets: packets, sample: time, now: now, roundTrip: roundTrip,
                 sentBitrate: egress.sentBitrate(now: now))
         }
+        let advance = video.reportedHighest.map { Int32(bitPattern: block.highestSequence &- $0) } ?? 0
+        if advance > 0 { egress.stall.noteHeard(now: now) }
         video.noteHighestReceived(block.highestSequence)
     }
 
@@ -51,6 +53,7 @@ extension SenderState {
 
     mutating func handle(_ feedback: TransportFeedback, _ now: MediaInstant) {
         counters.rtcp.feedbackPackets &+= 1
+        if feedback.statusCount == 0 { egress.stall.noteEmptyFeedback(end: egress.sent.nextSequence, now: now) }
         let first = egress.sent.unwrapped(feedback.base)
         let recent = egress.sent.recent(now: now)
         // A message that covers more packets than the history holds is forged. Of any other, the part on packets that

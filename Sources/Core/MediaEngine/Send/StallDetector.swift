@@ -1,7 +1,7 @@
 import MediaCore
 
 /// Detects that nothing gets through: no feedback for 500 ms or 3 round trips, although sent packets wait for it. What
-/// is sent then is probably lost, so only single packets are sent, as probes.
+/// is sent then is probably lost, so only pairs of packets are sent, as probes.
 struct StallDetector {
     private(set) var isStalled = false
     /// How often sending stalled.
@@ -10,11 +10,23 @@ struct StallDetector {
     /// When the next packet may be sent during a stall.
     private(set) var nextProbe = MediaInstant(nanoseconds: .min)
     private var lastHeard: MediaInstant
+    /// One packet of a pair was sent.
+    private var isPairBegun = false
+    /// The end of what had been sent when the receiver last reported that nothing had arrived.
+    private var lastSilent: Int64?
 
     init(now: MediaInstant) { lastHeard = now }
 
     /// A message from the receiver showed that packets arrive.
     mutating func noteHeard(now: MediaInstant) { lastHeard = now }
+
+    /// The receiver has reported that nothing arrived since its last message. Pion's receivers say so, too, of a packet that
+    /// came alone, and never report it.
+    /// - Parameter end: the transport-wide number of the next packet.
+    mutating func noteEmptyFeedback(end: Int64, now: MediaInstant) {
+        if let lastSilent, end <= lastSilent &+ 1 { lastHeard = now }
+        lastSilent = end
+    }
 
     /// Feedback on sent packets came.
     mutating func noteFeedback(now: MediaInstant) {
@@ -38,18 +50,21 @@ struct StallDetector {
         isStalled = isSilent
     }
 
-    /// Whether a probe may be sent now; the next one may be after 100 ms.
+    /// Whether a packet of a probe may be sent now; the next pair may be after 100 ms. Pion's receivers report no packet that
+    /// comes alone.
     mutating func takeProbe(now: MediaInstant) -> Bool {
         guard now >= nextProbe else { return false }
-        nextProbe = now + .milliseconds(100)
+        isPairBegun.toggle()
+        if !isPairBegun { nextProbe = now + .milliseconds(100) }
         return true
     }
 
     /// Only some packets in a row may have been lost, so during the first second a tenth of the estimate is sent.
+    /// - Parameter bytes: of one packet of the pair.
     mutating func noteProbeSent(bytes: Int, estimate: Bitrate, now: MediaInstant) {
         guard now - since < .seconds(1) else { return }
         let tenth = Bitrate(bitsPerSecond: max(estimate.bitsPerSecond / 10, 1))
-        let pause = max(tenth.duration(ofBytes: bytes), .milliseconds(10))
+        let pause = max(tenth.duration(ofBytes: bytes &* 2), .milliseconds(10))
         nextProbe = min(nextProbe, now + pause)
     }
 }
