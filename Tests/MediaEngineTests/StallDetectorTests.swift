@@ -55,17 +55,20 @@ import Testing
         #expect(isStalled(packetsPerMessage: 2))
     }
 
-    @Test func probesArePairsOfATenthOfTheEstimateAndThenTenASecond() {
+    @Test(arguments: [true, false])
+    func probesAreATenthOfTheEstimateAndThenTenASecond(sendsEmpty: Bool) {
         var detector = stalled(at: 600)
+        if sendsEmpty { detector.noteEmptyFeedback(end: 100, now: .at(600)) }
         func probe(at milliseconds: Int) -> Bool {
             guard detector.takeProbe(now: .at(milliseconds)) else { return false }
-            // 625 bytes at 1 Mbit/s take 5 ms.
-            detector.noteProbeSent(bytes: 625, estimate: .kilobits(10_000), now: .at(milliseconds))
+            // 1,250 bytes at 1 Mbit/s take 10 ms, and two packets of half of that.
+            detector.noteProbeSent(
+                bytes: sendsEmpty ? 625 : 1_250, estimate: .kilobits(10_000), now: .at(milliseconds))
             return true
         }
         let first = [probe(at: 600), probe(at: 600), probe(at: 600), probe(at: 609)]
-        #expect(first == [true, true, false, false] && detector.nextProbe == .at(610))
+        #expect(first == [true, sendsEmpty, false, false] && detector.nextProbe == .at(610))
         let later = [probe(at: 1_600), probe(at: 1_600), probe(at: 1_600)]
-        #expect(later == [true, true, false] && detector.nextProbe == .at(1_700))
+        #expect(later == [true, sendsEmpty, false] && detector.nextProbe == .at(1_700))
     }
 }

@@ -106,8 +106,8 @@ import Testing
         #expect(longest <= .milliseconds(60 + jitter))
     }
 
-    /// Pion's receivers report what came in each 100 ms, but nothing if that was one packet; later ones than Debian's
-    /// send no message then. Skip frames come alone.
+    /// Pion's receivers report what came in each 100 ms, but nothing if that was one packet. Skip frames come alone. With no
+    /// message at all, receiver reports show that packets arrive.
     @Test(arguments: [true, false])
     func aReceiverThatReportsNoSinglePacketGetsAChangeAtOnce(sendsEmpty: Bool) {
         let empty: [UInt8] = [0x8F, 205, 0, 4, 0, 0, 0x44, 0x44, 0, 0, 0x11, 0x11, 0, 0, 0, 0, 0, 0, 0, 0]

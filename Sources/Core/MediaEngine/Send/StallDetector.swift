@@ -1,7 +1,7 @@
 import MediaCore
 
 /// Detects that nothing gets through: no feedback for 500 ms or 3 round trips, although sent packets wait for it. What
-/// is sent then is probably lost, so only pairs of packets are sent, as probes.
+/// is sent then is probably lost, so only single packets are sent, as probes.
 struct StallDetector {
     private(set) var isStalled = false
     /// How often sending stalled.
@@ -50,21 +50,22 @@ struct StallDetector {
         isStalled = isSilent
     }
 
-    /// Whether a packet of a probe may be sent now; the next pair may be after 100 ms. Pion's receivers report no packet that
-    /// comes alone.
+    /// Whether a probe may be sent now; the next one may be after 100 ms. A receiver that sends empty feedback gets pairs of
+    /// packets.
     mutating func takeProbe(now: MediaInstant) -> Bool {
         guard now >= nextProbe else { return false }
-        isPairBegun.toggle()
+        isPairBegun = sendsPairs && !isPairBegun
         if !isPairBegun { nextProbe = now + .milliseconds(100) }
         return true
     }
 
+    private var sendsPairs: Bool { lastSilent != nil }
+
     /// Only some packets in a row may have been lost, so during the first second a tenth of the estimate is sent.
-    /// - Parameter bytes: of one packet of the pair.
     mutating func noteProbeSent(bytes: Int, estimate: Bitrate, now: MediaInstant) {
         guard now - since < .seconds(1) else { return }
         let tenth = Bitrate(bitsPerSecond: max(estimate.bitsPerSecond / 10, 1))
-        let pause = max(tenth.duration(ofBytes: bytes &* 2), .milliseconds(10))
+        let pause = max(tenth.duration(ofBytes: sendsPairs ? bytes &* 2 : bytes), .milliseconds(10))
         nextProbe = min(nextProbe, now + pause)
     }
 }
