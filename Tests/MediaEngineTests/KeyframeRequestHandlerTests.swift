@@ -89,6 +89,22 @@ import Testing
         expect(!handler.isReviewDue(now: .at(1_300)))
     }
 
+    @Test func aSlowRepairNeedsARecoveryFrameAtOnceAndWithoutARequest() {
+        var handler = KeyframeRequestHandler()
+        var waiting = KeyframeRequestHandler.Waiting(
+            isEntryPointOnItsWay: false, isLostPacketOnItsWay: true, hasRetransmissions: true)
+        waiting.isRepairSlow = true
+        handler.noteKeyframe(5, pictureID: 77, now: .at(0))
+        handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(1_000))
+        expect(handler.takeEvent() == nil, "no reference was acknowledged")
+        expect(handler.acknowledge(77))
+        handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(1_000))
+        expect(handler.takeEvent() == .recoveryNeeded(from: 5) && handler.requests == 0)
+        waiting.isEntryPointOnItsWay = true
+        handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(1_100))
+        expect(handler.takeEvent() == nil)
+    }
+
     @Test func whatWasReplacedIsNotWaitedFor() {
         var handler = KeyframeRequestHandler()
         handler.noteEntryPoint(lastSequence: 100, now: .at(0))

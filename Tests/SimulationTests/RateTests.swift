@@ -70,6 +70,30 @@ import Testing
         #expect(calls.count { $0.receiver.statistics.video.recoveries > 0 } <= 1)
     }
 
+    /// A recovery frame of video is small: the sender makes one as soon as it knows how much is lost.
+    @Test func aVideoGoesOnWithARecoveryFrameAfterADrop() {
+        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
+        var narrow = wide
+        narrow.rate = .kilobits(600)
+        var options = SimulatedCall.Options()
+        options.hasReferences = true
+        func freezes(isRepetitive: Bool) -> [Double] {
+            (1...8 as ClosedRange<UInt64>).map { seed in
+                let call = SimulatedCall(
+                    seed: seed, wide, changes: [(.seconds(8), narrow)],
+                    plan: .adaptive(perSecond: 30, limit: .kilobits(2_500)), options: options)
+                call.isRepetitive = isRepetitive
+                call.run(for: .seconds(12))
+                #expect(call.damaged == 0 && call.outOfOrder == 0 && call.keyframesMade <= (isRepetitive ? 1 : 2))
+                return call.freeze(from: .seconds(8)).inMilliseconds
+            }
+        }
+        let (video, other) = (freezes(isRepetitive: true), freezes(isRepetitive: false))
+        print("freezes of video", video, "of other content", other)
+        #expect((video.max() ?? .infinity) < 900)
+        #expect(video.reduce(0, +) < other.reduce(0, +) * 0.8)
+    }
+
     /// - Returns: the estimate in kbit/s so many seconds after a drop from 3 to 0.6 Mbit/s.
     private func recovery(
         _ seed: UInt64, _ framesPerSecond: Int, seconds: Int

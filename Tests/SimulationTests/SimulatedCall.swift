@@ -66,6 +66,8 @@ final class SimulatedCall: SimulatedParty {
     private var isNew = true
     private var lastKeyframe: MediaInstant?
     private(set) var references = SimulatedReferences()
+    /// A recovery frame takes about as many bytes as the others.
+    var isRepetitive = false
     /// Size of a recovery frame.
     var recoveryBytes = 12_000
     private var senderWake: MediaInstant
@@ -224,16 +226,16 @@ final class SimulatedCall: SimulatedParty {
             size = bytes
         case .adaptive(let perSecond, let limit):
             nextFrame = nextFrame + .microseconds(1_000_000 / perSecond)
-            guard sender.backlog <= .milliseconds(40) else { return }
+            guard sender.backlog <= .milliseconds(40) || replacesBacklog else { return }
             size = max(min(sender.estimate, limit).bitsPerSecond / 8 / perSecond, 200)
         case .camera(let perSecond, let limit):
             nextFrame = nextFrame + .microseconds(1_000_000 / perSecond)
-            guard sender.backlog <= .milliseconds(20) else { return }
+            guard sender.backlog <= .milliseconds(20) || replacesBacklog else { return }
             let mean = Double(min(sender.estimate, limit).bitsPerSecond / 8 / perSecond)
             size = max(Int(mean * Double.random(in: 0.8...1.2, using: &random)), 200)
         case .screen(let screen):
             nextFrame = nextFrame + .microseconds(33_333)
-            guard sender.backlog <= .milliseconds(20) else { return }
+            guard sender.backlog <= .milliseconds(20) || replacesBacklog else { return }
             let bytes = screen.frame(at: now, bitrate: sender.videoEstimate(now: now), isKeyframe: keyframeIsDue)
             guard let bytes else { return }
             size = bytes
@@ -262,10 +264,15 @@ final class SimulatedCall: SimulatedParty {
         let frame = SimulatedFrames.make(made.count, isKeyframe: isKeyframe, length: size)
         made.append((made.count, now, frame.count))
         frame.withUnsafeBytes {
-            sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept), now: now)
+            sender.handleFrame(
+                $0,
+                FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept, isRepetitive: isRepetitive),
+                now: now)
         }
         drainSender()
     }
+
+    private var replacesBacklog: Bool { keyframeIsDue || references.source(now: now) != nil }
 
     private var keyframeIsDue: Bool { needsKeyframe && lastKeyframe.map { now - $0 >= .seconds(1) } ?? true }
 

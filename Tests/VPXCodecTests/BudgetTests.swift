@@ -116,6 +116,17 @@ import Testing
         #expect(bucket.credit == 5_000)
     }
 
+    /// What is overdrawn is a time at the bitrate.
+    @Test func aDropOfTheBitrateMakesNoLongPause() {
+        var bucket = FrameByteBudget()
+        bucket.fill(at: Self.start, bitrate: .kilobits(4_000), capacity: 20_000)
+        bucket.spend(60_000)
+        bucket.fill(at: Self.start + .milliseconds(10), bitrate: .kilobits(400), capacity: 20_000)
+        #expect(bucket.credit == -4_000 + 500)
+        bucket.fill(at: Self.start + .milliseconds(20), bitrate: .kilobits(4_000), capacity: 20_000)
+        #expect(bucket.credit == -3_500 + 5_000)
+    }
+
     @Test func textDropsFramesWhereMotionSoftens() throws {
         func run(_ contentHint: ContentHint) throws -> (dropped: Int, worst: Int) {
             let size = PixelSize(width: 640, height: 368)

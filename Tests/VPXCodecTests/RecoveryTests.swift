@@ -133,6 +133,18 @@ import VPXCodec
         #expect(lumaPSNR(last.shown, stage.canvas.frame) > 46)
     }
 
+    /// The frames that have overdrawn the budget are replaced by it.
+    @Test func aRecoveryFrameDoesNotWaitForTheBudget() throws {
+        let stage = Stage(Self.size)
+        let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))
+        stage.bitrate = .kilobits(300)
+        var seed: UInt64 = 10
+        while try stage.make(stage.draw(PixelRect(Self.size), seed: seed)) != nil { seed += 1 }
+        let recovery = try stage.make(
+            stage.draw(PixelRect(Self.size), seed: seed + 1), recoveryReference: key.references.number)
+        #expect(recovery?.references.source?.number == key.references.number)
+    }
+
     @Test func anOverwrittenOrUselessReferenceIsRefused() throws {
         let stage = Stage(Self.size)
         let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))

@@ -97,7 +97,10 @@ struct FrameByteBudget {
     /// The credit in bytes; negative after a frame that was larger than the credit.
     private(set) var credit = 0
     private var last: MediaInstant?
+    private var rate = 0.0
 
+    /// At a lower bitrate what is overdrawn shrinks with it: it says for how long the encoder pauses, and how much waits to
+    /// be sent is known to the sender.
     /// - Parameter capacity: the largest credit, in bytes.
     mutating func fill(at instant: MediaInstant, bitrate: Bitrate, capacity: Int) {
         let rate = Double(min(max(bitrate.bitsPerSecond, 0), 1_000_000_000)) / 8
@@ -105,6 +108,8 @@ struct FrameByteBudget {
         // An interval below one microsecond adds no credit, so its time must not be consumed.
         guard elapsed > 1e-6 || last == nil else { return }
         last = instant
+        if credit < 0, rate < self.rate { credit = Int(Double(credit) * rate / self.rate) }
+        self.rate = rate
         credit = min(credit + Int(rate * elapsed), capacity)
     }
 

@@ -61,6 +61,8 @@ struct LongTermReferences {
     }
 
     func addChanges(since slot: ReferenceSlot, to map: inout BlockMap) { map.formUnion(self[slot].changed) }
+    /// How many blocks have changed since the newer of them.
+    var changedCount: Int { min(golden.changed.count, alternate.changed.count) }
     func quantizers(of slot: ReferenceSlot) -> [UInt8] { self[slot].quantizers }
 
     /// Records a key frame, which is stored in both buffers.

@@ -52,6 +52,21 @@ public final class VP8Encoder: VideoEncoder {
         _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
+        var frame = try encodeNext(canvas, changed: changed, at: instant, request)
+        frame?.isRepetitive = isRepetitive(changed, instant)
+        return frame
+    }
+
+    /// Most of what has changed since the long-term references has changed again, and is in this frame. What moves is told
+    /// by copy frames, which are smaller than any recovery frame.
+    private func isRepetitive(_ changed: BlockMap, _ instant: MediaInstant) -> Bool {
+        if let last = copies?.lastMoved, instant - last < .seconds(1) { return false }
+        return !changed.isEmpty && !base.hasUncodedChanges && changed.count * 2 >= longTermReferences.changedCount
+    }
+
+    private func encodeNext(
+        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+    ) throws(CodecFailure) -> EncodedFrame? {
         let core = try prepare(for: canvas.size)
         continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
@@ -66,14 +81,17 @@ public final class VP8Encoder: VideoEncoder {
         if request.isKeyframeRequested || core.isFresh {
             return try encodeKeyframe(core, canvas.frame, at: instant, budget)
         }
-        // The budget is overdrawn: a frame would only wait in the send queue. A frame of layer 1 may still be possible.
         let plan = longTermReferences.plan(request)
+        // It replaces what waits in the send queue.
+        if plan.source != nil, request.layering?.isBaseBlocked != true {
+            return try recover(core, canvas.frame, plan, at: instant, budget)
+        }
+        // The budget is overdrawn: a frame would only wait in the send queue. A frame of layer 1 may still be possible.
         if request.layering?.isBaseBlocked == true || base.bucket.credit <= -budget.debt {
             guard request.layering != nil, !request.isRefinement, bucket.credit > whole.share else { return nil }
             return changed.isEmpty
                 ? nil : try encodeLayer1(core, canvas.frame, plan, at: instant, request.bitrate, whole)
         }
-        if plan.source != nil { return try recover(core, canvas.frame, plan, at: instant, budget) }
         if request.isRefinement, changed.isEmpty, !base.hasUncodedChanges {
             return try refine(core, canvas.frame, plan, at: instant, budget)
         }

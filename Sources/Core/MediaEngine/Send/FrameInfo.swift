@@ -19,11 +19,13 @@ public struct FrameInfo: Sendable {
     public let references: FrameReferences
     /// It shows nothing of the screen, which the host's user has blanked.
     public let isBlank: Bool
+    /// A recovery frame would take about as many bytes as this frame does.
+    public let isRepetitive: Bool
 
     public init(
         of frame: UnsafeRawBufferPointer, isKeyframe: Bool, encoding: EncodingID = .main, layer: UInt8 = 0,
         captured: MediaInstant, changedSince: MediaInstant? = nil, references: FrameReferences = FrameReferences(),
-        isBlank: Bool = false
+        isBlank: Bool = false, isRepetitive: Bool = false
     ) {
         let header = isKeyframe ? try? VP8FrameHeader(frame) : nil
         self.isKeyframe = isKeyframe
@@ -35,5 +37,6 @@ public struct FrameInfo: Sendable {
         self.changedSince = changedSince
         self.references = references
         self.isBlank = isBlank
+        self.isRepetitive = isRepetitive
     }
 }

@@ -116,6 +116,8 @@ struct KeyframeRequestHandler {
         var isLostPacketOnItsWay = false
         /// Retransmissions wait to be sent.
         var hasRetransmissions: Bool
+        /// To send again what the receiver lacks would take longer than a recovery frame.
+        var isRepairSlow = false
         /// The end of what was sent; nil: the receiver repeats its requests, or does not report what has arrived.
         var end: Int64? = nil
     }
@@ -151,12 +153,19 @@ struct KeyframeRequestHandler {
     ) -> Bool {
         if waiting.isEntryPointOnItsWay { return true }
         if let lastKeyframe, now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return true }
+        if waiting.isRepairSlow { return false }
         // Retransmissions are cheaper than a key frame. Who asks for a key frame and names no reference may need more.
         let isOnItsWay = waiting.isLostPacketOnItsWay && number != nil
         guard waiting.hasRetransmissions || isOnItsWay else { return false }
         let since = retransmissionsPreferredSince.flatMap { now - $0 < Self.longestEpisode ? $0 : nil } ?? now
         retransmissionsPreferredSince = since
         return now - since < (isOnItsWay ? Self.longestWait : Self.longestPreference)
+    }
+
+    /// A recovery frame is needed before the receiver asks for one, as it would wait for retransmissions first.
+    mutating func noteSlowRepair(_ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant) {
+        guard let number = references.newestAcknowledged, !isTooEarly(number, waiting, roundTrip, now) else { return }
+        grant(number)
     }
 
     /// The key frame that was asked for is not made at present, as it costs other receivers too much.

@@ -61,7 +61,15 @@ struct LongTermReferenceTracker {
         return !newest.isAcknowledged && now - newest.since < Self.longestWait
     }
 
-    private var newest: Reference? {
+    /// The number of the newest one that the receiver has.
+    var newestAcknowledged: UInt32? {
+        Self.newer(golden.flatMap { $0.isAcknowledged ? $0 : nil }, alternate.flatMap { $0.isAcknowledged ? $0 : nil })?
+            .number
+    }
+
+    private var newest: Reference? { Self.newer(golden, alternate) }
+
+    private static func newer(_ golden: Reference?, _ alternate: Reference?) -> Reference? {
         guard let golden else { return alternate }
         guard let alternate else { return golden }
         return Int32(bitPattern: alternate.number &- golden.number) > 0 ? alternate : golden

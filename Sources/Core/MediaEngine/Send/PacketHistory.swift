@@ -252,24 +252,6 @@ struct PacketHistory {
         return max(unacknowledged, 0)
     }
 
-    /// When a packet that the receiver lacks was last sent: the latest of those before `end` that were first sent within
-    /// `time` and can be sent again. Nil: it lacks none.
-    func lastSentMissing(
-        before end: Int64, within time: MediaDuration, _ sent: TransportSequenceHistory, now: MediaInstant
-    ) -> MediaInstant? {
-        var sequence = min(end, nextToSend) &- 1
-        var latest: MediaInstant?
-        while let entry = self.sent(sequence), now - entry.firstSent < time {
-            // Feedback is lost, too, so that a packet may have arrived that was not reported.
-            let isLost = entry.retransmissionCount > 0 || sent.isLost(entry.transportSequence)
-            if isLost, entry.received == .nothing {
-                latest = max(latest ?? entry.lastSent, entry.lastSent)
-            }
-            sequence &-= 1
-        }
-        return latest
-    }
-
     private static let longestWait = MediaDuration.seconds(10)
 
     /// Packets before this one do not count any more.

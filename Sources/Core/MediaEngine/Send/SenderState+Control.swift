@@ -85,7 +85,8 @@ extension SenderState {
     private func waiting(_ now: MediaInstant) -> KeyframeRequestHandler.Waiting {
         .init(
             isEntryPointOnItsWay: isEntryPointOnItsWay(now), isLostPacketOnItsWay: isLostPacketOnItsWay(now),
-            hasRetransmissions: !retransmitter.isEmpty, end: postponesRequests ? video.history.nextToSend : nil)
+            hasRetransmissions: !retransmitter.isEmpty, isRepairSlow: isRepairSlow(now),
+            end: postponesRequests ? video.history.nextToSend : nil)
     }
 
     /// Our own receivers repeat a request until they can continue. Of others that is not known, but, by their feedback,
@@ -101,10 +102,29 @@ extension SenderState {
     private mutating func reviewRequest(_ now: MediaInstant) {
         guard bandwidth.hasFeedback, keyframeRequests.isReviewDue(now: now), let end = keyframeRequests.postponed
         else { return }
-        let missing = video.history.lastSentMissing(before: end, within: Self.mostRecent, egress.sent, now: now)
+        let missing = missing(before: end, now)
         var waiting = waiting(now)
-        if let missing, now - missing < longestWay { waiting.hasRetransmissions = true }
-        keyframeRequests.review(hasArrived: missing == nil, waiting, roundTrip: roundTrip, now: now)
+        if let last = missing.lastSent, now - last < longestWay { waiting.hasRetransmissions = true }
+        keyframeRequests.review(hasArrived: missing.lastSent == nil, waiting, roundTrip: roundTrip, now: now)
+    }
+
+    /// Packets were lost. After a drop of the path's rate it takes long to send them again.
+    mutating func noteLost(_ now: MediaInstant) {
+        let waiting = waiting(now)
+        if waiting.isRepairSlow { keyframeRequests.noteSlowRepair(waiting, roundTrip: roundTrip, now: now) }
+    }
+
+    private func isRepairSlow(_ now: MediaInstant) -> Bool {
+        guard hasReferences, let recovery = video.recoverySize.bytes else { return false }
+        let bytes = missing(before: video.history.nextToSend, now).bytes
+        return bytes > recovery && bandwidth.estimate.duration(ofBytes: bytes) > Self.slowRepair
+    }
+
+    private static let slowRepair = MediaDuration.milliseconds(250)
+
+    private func missing(before end: Int64, _ now: MediaInstant) -> PacketHistory.Missing {
+        video.history.missing(
+            before: end, within: Self.mostRecent, resent: now - longestWay, egress.sent, now: now)
     }
 
     /// Receivers ask for a key frame within 3 s of a loss.

@@ -73,6 +73,7 @@ extension SenderState {
         redundancy.loss.note(lost: summary.lost, received: summary.received)
         bandwidth.finishFeedback(now: now, roundTrip: roundTrip, sentBitrate: egress.sentBitrate(now: now))
         counters.path.fractionLost = bandwidth.loss.fraction
+        if summary.lost > 0 { noteLost(now) }
     }
 
     /// Takes in the statuses of the packets `known`; the message begins with the packet `first`.

@@ -27,6 +27,7 @@ struct VideoSendStream {
     private var unprotected: Int64?
     /// The extended highest sequence number received, by the last receiver report.
     private(set) var reportedHighest: UInt32?
+    var recoverySize = RecoverySizeEstimate()
 
     /// - Parameter first: the first sequence number.
     init(

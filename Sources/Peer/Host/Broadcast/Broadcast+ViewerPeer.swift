@@ -46,6 +46,7 @@ extension Broadcast {
             return peer.sender.postponeKeyframe(now: now)
         }
         source.requestKeyframe(encoding, isFirst: isFirst)
+        expectReplacement(peer)
     }
 
     private func viewerNeedsRecovery(_ peer: ViewerPeer, from number: UInt32) {
@@ -54,6 +55,13 @@ extension Broadcast {
         guard encoding == peer.frames.encodingSelector.target else { return viewerNeedsKeyframe(peer) }
         guard peer.allows(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         source.requestRecovery(encoding, from: number)
+        expectReplacement(peer)
+    }
+
+    /// What waits for this viewer does not hold up the encoder any more.
+    private func expectReplacement(_ peer: ViewerPeer) {
+        peer.frames.replacement.noteRequested()
+        updateEncoders()
     }
 
     func viewerEnded(_ peer: ViewerPeer, _ reason: EndReason) {

@@ -5,4 +5,5 @@ struct FrameSelection {
     var layerFilter = TemporalLayerFilter()
     var encodingSelector = EncodingSelector()
     var freezeMeter = FreezeMeter()
+    var replacement = BacklogReplacement()
 }

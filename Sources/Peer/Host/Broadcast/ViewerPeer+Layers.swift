@@ -40,24 +40,24 @@ extension ViewerPeer {
         let rate = sender.videoEstimate(now: now)
         load.add(video: rate, audio: sender.audioEstimate)
         let counted = frames.layerFilter.isCutOff ? nil : rate
-        if uses(.main) { contribute(counted, to: &load.main, isThere: frames.encodingSelector.encoding == .main) }
-        if uses(.low) { contribute(counted, to: &load.low, isThere: frames.encodingSelector.encoding == .low) }
+        if uses(.main) { contribute(counted, to: &load.main, isThere: frames.encodingSelector.encoding == .main, now) }
+        if uses(.low) { contribute(counted, to: &load.low, isThere: frames.encodingSelector.encoding == .low, now) }
         let statistics = sender.statistics
         if !statistics.isAudioRedundant { load.loss = max(load.loss, statistics.path.fractionLost) }
         load.isDraining = load.isDraining || isCutOff
     }
 
     /// A relay counts as its fastest and as its slowest viewer.
-    private func contribute(_ rate: Bitrate?, to load: inout EncodingAudience, isThere: Bool) {
-        add(rate, to: &load, isThere: isThere)
+    private func contribute(_ rate: Bitrate?, to load: inout EncodingAudience, isThere: Bool, _ now: MediaInstant) {
+        add(rate, to: &load, isThere: isThere, now)
         guard let rate else { return }
         let slowest = AudienceEstimates.video(ofSlowest: slowestBehind, estimate: sender.estimate, video: rate)
-        if let slowest { add(slowest, to: &load, isThere: isThere) }
+        if let slowest { add(slowest, to: &load, isThere: isThere, now) }
     }
 
-    private func add(_ rate: Bitrate?, to load: inout EncodingAudience, isThere: Bool) {
+    private func add(_ rate: Bitrate?, to load: inout EncodingAudience, isThere: Bool, _ now: MediaInstant) {
         load.add(
-            rate: rate, isWaiting: !isThere || !frames.layerFilter.isFollowing,
+            rate: rate, isWaiting: !isThere || !frames.layerFilter.isFollowing || frames.replacement.isDue(now: now),
             congestedSince: isThere ? frames.layerFilter.congestedSince : nil)
     }
 
