@@ -75,18 +75,31 @@ import Testing
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(100))
         expect(handler.postponed == 101)
         expect(!handler.isReviewDue(now: .at(599)) && handler.isReviewDue(now: .at(600)))
-        handler.review(hasArrived: false, waiting, roundTrip: roundTrip, now: .at(600))
+        handler.review(hasArrived: false, lacking: nil, waiting, roundTrip: roundTrip, now: .at(600))
         expect(handler.takeEvent() == nil && handler.postponed == 101)
         expect(!handler.isReviewDue(now: .at(699)) && handler.isReviewDue(now: .at(700)))
         var arrived = handler
-        arrived.review(hasArrived: true, nothing, roundTrip: roundTrip, now: .at(700))
+        arrived.review(hasArrived: true, lacking: nil, nothing, roundTrip: roundTrip, now: .at(700))
         expect(arrived.takeEvent() == nil && arrived.postponed == nil)
-        handler.review(hasArrived: false, nothing, roundTrip: roundTrip, now: .at(700))
+        handler.review(hasArrived: false, lacking: nil, nothing, roundTrip: roundTrip, now: .at(700))
         expect(handler.takeEvent() == .keyframeNeeded && handler.postponed == nil && handler.requests == 1)
         handler.postpone(end: 101, now: .at(800))
         expect(!handler.isReviewDue(now: .at(1_299)) && handler.isReviewDue(now: .at(1_300)))
         handler.noteEntryPoint(lastSequence: 200, now: .at(1_300))
         expect(!handler.isReviewDue(now: .at(1_300)))
+    }
+
+    /// A refusal may last for longer than packets are remembered.
+    @Test func whatIsLackedIsRememberedUntilAnEntryPoint() {
+        var handler = KeyframeRequestHandler()
+        handler.postpone(end: 101, now: .at(0))
+        handler.review(hasArrived: false, lacking: 55, nothing, roundTrip: roundTrip, now: .at(500))
+        expect(handler.takeEvent() == .keyframeNeeded && handler.lacked == 55)
+        handler.postpone(end: 101, now: .at(500))
+        handler.review(hasArrived: false, lacking: nil, nothing, roundTrip: roundTrip, now: .at(5_000))
+        expect(handler.takeEvent() == .keyframeNeeded && handler.lacked == 55)
+        handler.noteEntryPoint(lastSequence: 200, now: .at(6_000))
+        expect(handler.lacked == nil)
     }
 
     @Test func aSlowRepairNeedsARecoveryFrameAtOnceAndWithoutARequest() {

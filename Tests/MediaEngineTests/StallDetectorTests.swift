@@ -55,6 +55,20 @@ import Testing
         #expect(isStalled(packetsPerMessage: 2))
     }
 
+    /// What follows in the silence after it hides no outage, until feedback on packets comes.
+    @Test(arguments: [true, false])
+    func packetsThatNobodyReportsAreNotForgotten(isAnswered: Bool) {
+        var detector = StallDetector(now: .at(0))
+        for message in 0...10 {
+            // Thirty packets leave before the third message.
+            let now = MediaInstant.at(message * 100)
+            if message == 3, isAnswered { detector.noteFeedback(now: now) }
+            detector.noteEmptyFeedback(end: message < 2 ? 0 : 30, now: now)
+            detector.update(oldestUnanswered: .at(150), roundTrip: .milliseconds(50), now: now)
+        }
+        #expect(detector.isStalled == !isAnswered)
+    }
+
     @Test(arguments: [true, false])
     func probesAreATenthOfTheEstimateAndThenTenASecond(sendsEmpty: Bool) {
         var detector = stalled(at: 600)

@@ -24,8 +24,9 @@ import Testing
         return call
     }
 
-    /// Requests that come while packets of the key frame wait, or have just left, and when it may have arrived.
-    @Test(arguments: [30, 60, 90, 110, 130, 200])
+    /// Requests that come before packets of the key frame are lost, while they wait or have just left, and when it may have
+    /// arrived.
+    @Test(arguments: [10, 30, 60, 90, 110, 130, 200])
     func aRequestDuringALostKeyframeIsAnsweredLater(at milliseconds: Int) {
         let call = call(loses: 20...25)
         call.after(.milliseconds(milliseconds)) { $0.deliver([Self.request]) }

@@ -22,6 +22,8 @@ struct LongTermReferences {
     private var alternate: Reference
     /// The number of the next frame. It continues when the frame size changes.
     private(set) var nextNumber: UInt32
+    /// How many blocks had changed since the older of them at the last change.
+    private(set) var changedCount = 0
 
     init(_ size: PixelSize = PixelSize(width: 0, height: 0), next: UInt32 = 1) {
         golden = Reference(changed: BlockMap(size))
@@ -58,11 +60,10 @@ struct LongTermReferences {
     mutating func noteChange(_ changed: BlockMap) {
         golden.changed.formUnion(changed)
         alternate.changed.formUnion(changed)
+        changedCount = max(golden.changed.count, alternate.changed.count)
     }
 
     func addChanges(since slot: ReferenceSlot, to map: inout BlockMap) { map.formUnion(self[slot].changed) }
-    /// How many blocks have changed since the newer of them.
-    var changedCount: Int { min(golden.changed.count, alternate.changed.count) }
     func quantizers(of slot: ReferenceSlot) -> [UInt8] { self[slot].quantizers }
 
     /// Records a key frame, which is stored in both buffers.

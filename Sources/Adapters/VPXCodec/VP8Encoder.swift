@@ -53,7 +53,7 @@ public final class VP8Encoder: VideoEncoder {
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
         var frame = try encodeNext(canvas, changed: changed, at: instant, request)
-        frame?.isRepetitive = isRepetitive(changed, instant)
+        if frame?.isKeyframe == false { frame?.isRepetitive = isRepetitive(changed, instant) }
         return frame
     }
 

@@ -20,6 +20,8 @@ struct KeyframeRequestHandler {
     /// the end of what had been sent when it came.
     private(set) var postponed: Int64?
     private var nextReview = MediaInstant(nanoseconds: .min)
+    /// The oldest packet that this receiver was found to lack. It may leave the history before the request is granted.
+    private(set) var lacked: Int64?
     /// A base layer frame was refused, and no key frame has followed yet.
     private(set) var hasGap = false
     /// The receiver has acknowledged a frame.
@@ -70,6 +72,7 @@ struct KeyframeRequestHandler {
         recoveryNeeded = nil
         retransmissionsPreferredSince = nil
         postponed = nil
+        lacked = nil
     }
 
     /// What waits will not be sent.
@@ -153,7 +156,7 @@ struct KeyframeRequestHandler {
     ) -> Bool {
         if waiting.isEntryPointOnItsWay { return true }
         if let lastKeyframe, now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return true }
-        if waiting.isRepairSlow { return false }
+        if waiting.isRepairSlow, number != nil { return false }
         // Retransmissions are cheaper than a key frame. Who asks for a key frame and names no reference may need more.
         let isOnItsWay = waiting.isLostPacketOnItsWay && number != nil
         guard waiting.hasRetransmissions || isOnItsWay else { return false }
@@ -178,8 +181,13 @@ struct KeyframeRequestHandler {
     func isReviewDue(now: MediaInstant) -> Bool { postponed != nil && now >= nextReview }
 
     /// Decides again on the request that was ignored.
-    /// - Parameter hasArrived: the receiver has all that had been sent when it asked.
-    mutating func review(hasArrived: Bool, _ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant) {
+    /// - Parameters:
+    ///   - hasArrived: the receiver has all that had been sent when it asked, and `lacked`.
+    ///   - oldest: the oldest packet that it lacks.
+    mutating func review(
+        hasArrived: Bool, lacking oldest: Int64?, _ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant
+    ) {
+        lacked = hasArrived ? nil : oldest ?? lacked
         guard !hasArrived else { return postponed = nil }
         if isTooEarly(nil, waiting, roundTrip, now) { nextReview = now + Self.reviewInterval } else { grant(nil) }
     }

@@ -5,6 +5,7 @@ extension PacketHistory {
     struct Missing {
         /// When one of them was last sent; nil: there are none.
         var lastSent: MediaInstant?
+        var oldest: Int64?
         /// Of those that were not sent again since `resent`.
         var bytes = 0
     }
@@ -21,6 +22,7 @@ extension PacketHistory {
             // Feedback is lost, too, so that a packet may have arrived that was not reported.
             let isLost = entry.retransmissionCount > 0 || sent.isLost(entry.transportSequence)
             if isLost, entry.received == .nothing {
+                missing.oldest = sequence
                 missing.lastSent = max(missing.lastSent ?? entry.lastSent, entry.lastSent)
                 if entry.retransmissionCount == 0 || entry.lastSent < resent { missing.bytes &+= entry.length }
             }

@@ -43,12 +43,14 @@ extension SenderState {
             handle(nack, now)
         case .pictureLoss(let loss):
             guard acceptsFeedback(for: loss.mediaSSRC, now) else { return }
-            keyframeRequests.notePictureLoss(waiting(now), roundTrip: roundTrip, now: now)
+            let waiting = waiting(now)
+            keyframeRequests.notePictureLoss(waiting, roundTrip: roundTrip, now: now)
         case .fullIntraRequest(let request):
             let isOurs = request.contains { $0.ssrc == parameters.video?.ssrc }
             guard isOurs else { return counters.rtcp.unknownSSRC &+= 1 }
             egress.stall.noteHeard(now: now)
-            keyframeRequests.noteFullIntraRequest(waiting(now), roundTrip: roundTrip, now: now)
+            let waiting = waiting(now)
+            keyframeRequests.noteFullIntraRequest(waiting, roundTrip: roundTrip, now: now)
         case .referenceSelection(let selection):
             guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.rtcp.unknownSSRC &+= 1 }
             guard hasReferences, keyframeRequests.acknowledge(selection.pictureID) else {
@@ -82,11 +84,13 @@ extension SenderState {
         return true
     }
 
-    private func waiting(_ now: MediaInstant) -> KeyframeRequestHandler.Waiting {
-        .init(
-            isEntryPointOnItsWay: isEntryPointOnItsWay(now), isLostPacketOnItsWay: isLostPacketOnItsWay(now),
+    private mutating func waiting(_ now: MediaInstant) -> KeyframeRequestHandler.Waiting {
+        let isEntryPointOnItsWay = isEntryPointOnItsWay(now)
+        let entryPointEnd = isEntryPointOnItsWay ? keyframeRequests.entryPointEnd.map { $0 &+ 1 } ?? 0 : 0
+        return .init(
+            isEntryPointOnItsWay: isEntryPointOnItsWay, isLostPacketOnItsWay: isLostPacketOnItsWay(now),
             hasRetransmissions: !retransmitter.isEmpty, isRepairSlow: isRepairSlow(now),
-            end: postponesRequests ? video.history.nextToSend : nil)
+            end: postponesRequests ? max(video.history.nextToSend, entryPointEnd) : nil)
     }
 
     /// Our own receivers repeat a request until they can continue. Of others that is not known, but, by their feedback,
@@ -103,9 +107,13 @@ extension SenderState {
         guard bandwidth.hasFeedback, keyframeRequests.isReviewDue(now: now), let end = keyframeRequests.postponed
         else { return }
         let missing = missing(before: end, now)
+        let lacked = keyframeRequests.lacked
+        let isLacked = lacked != nil && lacked.flatMap(video.history.sent)?.received ?? .nothing == .nothing
         var waiting = waiting(now)
         if let last = missing.lastSent, now - last < longestWay { waiting.hasRetransmissions = true }
-        keyframeRequests.review(hasArrived: missing.lastSent == nil, waiting, roundTrip: roundTrip, now: now)
+        keyframeRequests.review(
+            hasArrived: missing.oldest == nil && !isLacked && video.history.nextToSend >= end, lacking: missing.oldest,
+            waiting, roundTrip: roundTrip, now: now)
     }
 
     /// Packets were lost. After a drop of the path's rate it takes long to send them again.
@@ -114,10 +122,13 @@ extension SenderState {
         if waiting.isRepairSlow { keyframeRequests.noteSlowRepair(waiting, roundTrip: roundTrip, now: now) }
     }
 
-    private func isRepairSlow(_ now: MediaInstant) -> Bool {
+    private mutating func isRepairSlow(_ now: MediaInstant) -> Bool {
         guard hasReferences, let recovery = video.recoverySize.bytes else { return false }
+        if let known = video.recoverySize.isRepairSlow(now: now) { return known }
         let bytes = missing(before: video.history.nextToSend, now).bytes
-        return bytes > recovery && bandwidth.estimate.duration(ofBytes: bytes) > Self.slowRepair
+        let isSlow = bytes > recovery && bandwidth.estimate.duration(ofBytes: bytes) > Self.slowRepair
+        video.recoverySize.noteRepair(isSlow: isSlow, now: now)
+        return isSlow
     }
 
     private static let slowRepair = MediaDuration.milliseconds(250)

@@ -12,8 +12,12 @@ struct StallDetector {
     private var lastHeard: MediaInstant
     /// One packet of a pair was sent.
     private var isPairBegun = false
-    /// The end of what had been sent when the receiver last reported that nothing had arrived.
+    /// The receiver sends messages also when it has nothing to report.
+    private var sendsEmpty = false
+    /// The end of what had been sent when it last did, if it has reported nothing since.
     private var lastSilent: Int64?
+    /// Several packets were sent, of which it reported none.
+    private var isSuspect = false
 
     init(now: MediaInstant) { lastHeard = now }
 
@@ -24,14 +28,19 @@ struct StallDetector {
     /// came alone, and never report it.
     /// - Parameter end: the transport-wide number of the next packet.
     mutating func noteEmptyFeedback(end: Int64, now: MediaInstant) {
-        if let lastSilent, end <= lastSilent &+ 1 { lastHeard = now }
-        lastSilent = end
+        sendsEmpty = true
+        defer { lastSilent = end }
+        guard let lastSilent else { return }
+        if end > lastSilent &+ 1 { isSuspect = true }
+        if !isSuspect { lastHeard = now }
     }
 
     /// Feedback on sent packets came.
     mutating func noteFeedback(now: MediaInstant) {
         lastHeard = now
         isStalled = false
+        isSuspect = false
+        lastSilent = nil
     }
 
     /// - Parameter oldest: when the oldest packet without feedback was sent; nil if none waits for feedback, or the
@@ -54,18 +63,16 @@ struct StallDetector {
     /// packets.
     mutating func takeProbe(now: MediaInstant) -> Bool {
         guard now >= nextProbe else { return false }
-        isPairBegun = sendsPairs && !isPairBegun
+        isPairBegun = sendsEmpty && !isPairBegun
         if !isPairBegun { nextProbe = now + .milliseconds(100) }
         return true
     }
-
-    private var sendsPairs: Bool { lastSilent != nil }
 
     /// Only some packets in a row may have been lost, so during the first second a tenth of the estimate is sent.
     mutating func noteProbeSent(bytes: Int, estimate: Bitrate, now: MediaInstant) {
         guard now - since < .seconds(1) else { return }
         let tenth = Bitrate(bitsPerSecond: max(estimate.bitsPerSecond / 10, 1))
-        let pause = max(tenth.duration(ofBytes: sendsPairs ? bytes &* 2 : bytes), .milliseconds(10))
+        let pause = max(tenth.duration(ofBytes: sendsEmpty ? bytes &* 2 : bytes), .milliseconds(10))
         nextProbe = min(nextProbe, now + pause)
     }
 }

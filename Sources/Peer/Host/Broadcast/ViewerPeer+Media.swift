@@ -23,7 +23,9 @@ extension ViewerPeer {
         // What the viewer does not want, it does not wait for.
         if info.layer <= frames.layerFilter.maximumLayer { noteHold(info, isTaken: isAdmitted) }
         guard isAdmitted else { return }
-        if info.isKeyframe || info.references.source != nil { frames.replacement.noteSent(now: now) }
+        if info.isKeyframe || info.references.source != nil && sender.hasReferences {
+            frames.replacement.noteSent(now: now)
+        }
         withSealed(frame) {
             $0.seal(video: frame, of: info.encoding, isKeyframe: info.isKeyframe, now: now)
         } send: {
