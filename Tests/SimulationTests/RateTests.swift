@@ -5,6 +5,10 @@ import Testing
 
 /// How the bandwidth estimate follows the path, and how long the queue becomes.
 @Suite struct RateTests {
+    /// A path, and the same one after a drop of its rate.
+    private static let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
+    private static let narrow = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(600), lossPercent: 2)
+
     @Test(arguments: [1, 2] as [UInt64])
     func aDropInBandwidthIsFollowedAndTheQueueStaysShort(seed: UInt64) {
         let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(2_500))
@@ -51,14 +55,11 @@ import Testing
     /// Behind the queue of a drop retransmissions take longer than a viewer waits for them, and arrive nevertheless. A
     /// recovery frame of a whole page takes a second.
     @Test func whatIsSentAgainIsWaitedForAfterADrop() {
-        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
-        var narrow = wide
-        narrow.rate = .kilobits(600)
         var options = SimulatedCall.Options()
         options.hasReferences = true
         let calls = (1...6 as ClosedRange<UInt64>).map { seed in
             let call = SimulatedCall(
-                seed: seed, wide, changes: [(.seconds(8), narrow)],
+                seed: seed, Self.wide, changes: [(.seconds(8), Self.narrow)],
                 plan: .adaptive(perSecond: 30, limit: .kilobits(900)), options: options)
             call.recoveryBytes = 60_000
             call.run(for: .seconds(12))
@@ -72,15 +73,12 @@ import Testing
 
     /// A recovery frame of video is small: the sender makes one as soon as it knows how much is lost.
     @Test func aVideoGoesOnWithARecoveryFrameAfterADrop() {
-        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
-        var narrow = wide
-        narrow.rate = .kilobits(600)
         var options = SimulatedCall.Options()
         options.hasReferences = true
         func freezes(isRepetitive: Bool) -> [Double] {
             (1...8 as ClosedRange<UInt64>).map { seed in
                 let call = SimulatedCall(
-                    seed: seed, wide, changes: [(.seconds(8), narrow)],
+                    seed: seed, Self.wide, changes: [(.seconds(8), Self.narrow)],
                     plan: .adaptive(perSecond: 30, limit: .kilobits(2_500)), options: options)
                 call.isRepetitive = isRepetitive
                 call.run(for: .seconds(12))
@@ -98,13 +96,10 @@ import Testing
     private func recovery(
         _ seed: UInt64, _ framesPerSecond: Int, seconds: Int
     ) -> (_ secondsAfter: Int) -> Int {
-        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
-        var narrow = wide
-        narrow.rate = .kilobits(600)
         var options = SimulatedCall.Options()
         options.startBitrate = .kilobits(1_000)
         let call = SimulatedCall(
-            seed: seed, wide, changes: [(.seconds(20), narrow), (.seconds(20 + seconds), wide)],
+            seed: seed, Self.wide, changes: [(.seconds(20), Self.narrow), (.seconds(20 + seconds), Self.wide)],
             plan: .adaptive(perSecond: framesPerSecond, limit: .kilobits(8_000)), options: options)
         call.run(for: .seconds(36 + seconds))
         print(call.summary)

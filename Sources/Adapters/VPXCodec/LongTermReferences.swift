@@ -22,8 +22,6 @@ struct LongTermReferences {
     private var alternate: Reference
     /// The number of the next frame. It continues when the frame size changes.
     private(set) var nextNumber: UInt32
-    /// How many blocks had changed since the older of them at the last change.
-    private(set) var changedCount = 0
 
     init(_ size: PixelSize = PixelSize(width: 0, height: 0), next: UInt32 = 1) {
         golden = Reference(changed: BlockMap(size))
@@ -60,8 +58,10 @@ struct LongTermReferences {
     mutating func noteChange(_ changed: BlockMap) {
         golden.changed.formUnion(changed)
         alternate.changed.formUnion(changed)
-        changedCount = max(golden.changed.count, alternate.changed.count)
     }
+
+    /// How many blocks have changed since the older of them.
+    var changedCount: Int { max(golden.changed.count, alternate.changed.count) }
 
     func addChanges(since slot: ReferenceSlot, to map: inout BlockMap) { map.formUnion(self[slot].changed) }
     func quantizers(of slot: ReferenceSlot) -> [UInt8] { self[slot].quantizers }

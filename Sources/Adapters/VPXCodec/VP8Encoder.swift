@@ -52,22 +52,27 @@ public final class VP8Encoder: VideoEncoder {
         _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
-        var frame = try encodeNext(canvas, changed: changed, at: instant, request)
-        if frame?.isKeyframe == false { frame?.isRepetitive = isRepetitive(changed, instant) }
+        let core = try prepare(for: canvas.size)
+        longTermReferences.noteChange(changed)
+        // Most of what has changed since the long-term references changes again.
+        let isRepeated =
+            request.allowsRecoveryFrames && !changed.isEmpty && changed.count * 2 >= longTermReferences.changedCount
+        var frame = try encodeNext(core, canvas, changed: changed, at: instant, request)
+        if isRepeated, frame?.isKeyframe == false {
+            frame?.isRepetitive = !base.hasUncodedChanges && !hasMoved(at: instant)
+        }
         return frame
     }
 
-    /// Most of what has changed since the long-term references has changed again, and is in this frame. What moves is told
-    /// by copy frames, which are smaller than any recovery frame.
-    private func isRepetitive(_ changed: BlockMap, _ instant: MediaInstant) -> Bool {
-        if let last = copies?.lastMoved, instant - last < .seconds(1) { return false }
-        return !changed.isEmpty && !base.hasUncodedChanges && changed.count * 2 >= longTermReferences.changedCount
+    /// What moves is told by copy frames, which are smaller than any recovery frame.
+    private func hasMoved(at instant: MediaInstant) -> Bool {
+        copies?.lastMoved.map { instant - $0 < .seconds(1) } ?? false
     }
 
     private func encodeNext(
-        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+        _ core: VP8EncoderCore, _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant,
+        _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
-        let core = try prepare(for: canvas.size)
         continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
@@ -77,7 +82,6 @@ public final class VP8Encoder: VideoEncoder {
         blockQuality?.noteChange(changed, at: instant)
         base.note(changed)
         if request.separatesRegions { regions.motion.note(changed, canvas.frame, at: instant) }
-        longTermReferences.noteChange(changed)
         if request.isKeyframeRequested || core.isFresh {
             return try encodeKeyframe(core, canvas.frame, at: instant, budget)
         }

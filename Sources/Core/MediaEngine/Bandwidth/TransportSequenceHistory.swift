@@ -119,23 +119,22 @@ struct TransportSequenceHistory {
     /// Unwraps a number from feedback; nil if the packet was never sent or has left the ring.
     func knownSequence(for number: SequenceNumber) -> Int64? {
         let sequence = unwrapped(number)
-        guard sequence >= first, sequence < nextSequence, entries[Int(sequence & mask)].sequence == sequence else {
+        guard sequence >= first, sequence < nextSequence, known(sequence) != nil else {
             return nil
         }
         return sequence
     }
 
-    func isAcknowledged(_ sequence: Int64) -> Bool {
-        guard sequence >= 0 else { return false }
-        let entry = entries[Int(sequence & mask)]
-        return entry.sequence == sequence && entry.isAcknowledged
-    }
+    func isAcknowledged(_ sequence: Int64) -> Bool { known(sequence)?.isAcknowledged ?? false }
 
     /// The receiver has reported that the packet has not arrived.
-    func isLost(_ sequence: Int64) -> Bool {
-        guard sequence >= 0 else { return false }
+    func isLost(_ sequence: Int64) -> Bool { known(sequence).map { $0.isLost && !$0.isAcknowledged } ?? false }
+
+    /// Nil if the packet was never sent or has left the ring.
+    private func known(_ sequence: Int64) -> Entry? {
+        guard sequence >= 0 else { return nil }
         let entry = entries[Int(sequence & mask)]
-        return entry.sequence == sequence && entry.isLost && !entry.isAcknowledged
+        return entry.sequence == sequence ? entry : nil
     }
 
     /// Bytes of packets between the last reported one and `sequence` that no feedback covered, because a feedback
