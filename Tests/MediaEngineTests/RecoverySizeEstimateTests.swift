@@ -3,23 +3,26 @@ import Testing
 @testable import MediaEngine
 
 @Suite struct RecoverySizeEstimateTests {
-    @Test func itIsThatOfTheLargestFrameOfASecond() {
+    @Test func itIsKnownForASecond() {
         var estimate = RecoverySizeEstimate()
-        estimate.note(5_000, isRepetitive: false, now: .at(0))
-        #expect(estimate.bytes == nil)
-        estimate.note(9_000, isRepetitive: true, now: .at(100))
-        estimate.note(4_000, isRepetitive: true, now: .at(200))
-        #expect(estimate.bytes == 9_000)
-        estimate.note(3_000, isRepetitive: true, now: .at(1_101))
-        #expect(estimate.bytes == 3_000)
+        #expect(estimate.bytes(now: .at(0)) == nil)
+        estimate.note(9_000, now: .at(0))
+        #expect(estimate.bytes(now: .at(999)) == 9_000)
+        #expect(estimate.bytes(now: .at(1_000)) == nil)
     }
 
-    @Test func itIsUnknownASecondAfterTheLastRepetition() {
+    @Test func aFrameWithoutOneMakesItUnknown() {
         var estimate = RecoverySizeEstimate()
-        estimate.note(9_000, isRepetitive: true, now: .at(0))
-        estimate.note(20_000, isRepetitive: false, now: .at(999))
-        #expect(estimate.bytes == 20_000)
-        estimate.note(2_000, isRepetitive: false, now: .at(1_000))
-        #expect(estimate.bytes == nil)
+        estimate.note(9_000, now: .at(0))
+        estimate.note(nil, now: .at(100))
+        #expect(estimate.bytes(now: .at(100)) == nil)
+    }
+
+    @Test func aSlowRepairIsLookedForEvery20Milliseconds() {
+        var estimate = RecoverySizeEstimate()
+        #expect(estimate.isRepairSlow(now: .at(0)) == nil)
+        estimate.noteRepair(isSlow: true, now: .at(0))
+        #expect(estimate.isRepairSlow(now: .at(19)) == true)
+        #expect(estimate.isRepairSlow(now: .at(20)) == nil)
     }
 }

@@ -66,8 +66,8 @@ final class SimulatedCall: SimulatedParty {
     private var isNew = true
     private var lastKeyframe: MediaInstant?
     private(set) var references = SimulatedReferences()
-    /// A recovery frame takes about as many bytes as the others.
-    var isRepetitive = false
+    /// The encoder says how large a recovery frame would be.
+    var predictsRecovery = false
     /// Size of a recovery frame.
     var recoveryBytes = 12_000
     private var senderWake: MediaInstant
@@ -266,7 +266,7 @@ final class SimulatedCall: SimulatedParty {
         frame.withUnsafeBytes {
             sender.handleFrame(
                 $0,
-                FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept, isRepetitive: isRepetitive),
+                FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept, recoveryBytes: predictsRecovery ? recoveryBytes : nil),
                 now: now)
         }
         drainSender()

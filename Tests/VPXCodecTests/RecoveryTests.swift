@@ -29,6 +29,7 @@ import VPXCodec
             var quantizer: Int
             var references: FrameReferences
             var shown: I420Frame
+            var recoveryBytes: Int?
         }
 
         func make(
@@ -46,7 +47,7 @@ import VPXCodec
             let decoded = try #require(try whole.decode(frame.bytes))
             return Made(
                 bytes: Array(frame.bytes), isKeyframe: frame.isKeyframe, quantizer: frame.quantizer,
-                references: frame.references, shown: decoded)
+                references: frame.references, shown: decoded, recoveryBytes: frame.recoveryBytes)
         }
 
         /// Draws new text into a rectangle.
@@ -61,6 +62,30 @@ import VPXCodec
             let decoded = try frame.bytes.withUnsafeBytes { try lossy.decode($0) }
             return blocks(of: try #require(decoded))
         }
+    }
+
+    /// The more has changed since the reference, the larger it is.
+    @Test func theSizeOfARecoveryFrameIsPredicted() throws {
+        var predicted: [Int] = []
+        for steps in [2, 20] {
+            let stage = Stage(Self.size)
+            let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))
+            #expect(key.recoveryBytes == nil)
+            for step in 0..<steps {
+                let rect = PixelRect(x: step % 4 * 160, y: step / 4 * 64, width: 160, height: 64)
+                let frame = try #require(try stage.make(stage.draw(rect, seed: UInt64(step))))
+                if step == steps - 1 { predicted.append(try #require(frame.recoveryBytes)) }
+            }
+            stage.bitrate = .kilobits(100)
+            let recovery = try stage.make(BlockMap(Self.size), recoveryReference: key.references.number)
+            let bytes = try #require(recovery).bytes.count
+            #expect((0.6...1.6).contains(Double(predicted[predicted.count - 1]) / Double(bytes)), "\(predicted) \(bytes)")
+        }
+        #expect(predicted[1] > 5 * predicted[0])
+        let stage = Stage(Self.size)
+        _ = try stage.make(BlockMap(Self.size, filled: true))
+        let change = stage.draw(PixelRect(x: 0, y: 0, width: 64, height: 64), seed: 1)
+        #expect(try #require(try stage.make(change, allowsRecoveryFrames: false)).recoveryBytes == nil)
     }
 
     @Test(arguments: 1...3 as ClosedRange<UInt64>)

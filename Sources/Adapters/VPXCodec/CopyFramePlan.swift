@@ -6,7 +6,6 @@ struct CopyFramePlan {
     private(set) var coded: CodedPicture
     private(set) var frame: VP8CopyFrame
     /// When a copy frame last showed most of what had changed.
-    var lastMoved: MediaInstant?
     /// The blocks that nothing explains: with a vector they are closer to the canvas, and not as it is.
     private var remaining: BlockMap
     /// The blocks that get wrong content on purpose.

@@ -60,8 +60,10 @@ struct LongTermReferences {
         alternate.changed.formUnion(changed)
     }
 
-    /// How many blocks have changed since the older of them.
-    var changedCount: Int { max(golden.changed.count, alternate.changed.count) }
+    /// The blocks that have changed since the one of them after which more has changed.
+    var mostChanges: BlockMap {
+        golden.changed.count > alternate.changed.count ? golden.changed : alternate.changed
+    }
 
     func addChanges(since slot: ReferenceSlot, to map: inout BlockMap) { map.formUnion(self[slot].changed) }
     func quantizers(of slot: ReferenceSlot) -> [UInt8] { self[slot].quantizers }

@@ -21,7 +21,6 @@ extension VP8Encoder {
         }
         var missing = base.missingBlocks
         copies?.apply(input, missing: &missing, quality: &blockQuality)
-        if missing.count * 2 < base.missingBlocks.count { copies?.lastMoved = instant }
         var frame = EncodedFrame(bytes: bytes, isKeyframe: false, quantizer: core.lastQuantizer)
         bucket.spend(bytes.count)
         base.bucket.spend(bytes.count)

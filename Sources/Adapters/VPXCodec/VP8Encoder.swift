@@ -27,6 +27,8 @@ public final class VP8Encoder: VideoEncoder {
     var longTermReferences = LongTermReferences()
     var regions = RegionPlan()
     var copies: CopyFramePlan?
+    /// The last prediction, and for how many blocks.
+    private var recoverySize: (bytes: Int, blocks: Int, instant: MediaInstant)?
     /// The last frame was a copy frame, and what it could not move is due at once.
     public internal(set) var continuesAtOnce = false
 
@@ -54,19 +56,26 @@ public final class VP8Encoder: VideoEncoder {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
         let core = try prepare(for: canvas.size)
         longTermReferences.noteChange(changed)
-        // Most of what has changed since the long-term references changes again.
-        let isRepeated =
-            request.allowsRecoveryFrames && !changed.isEmpty && changed.count * 2 >= longTermReferences.changedCount
         var frame = try encodeNext(core, canvas, changed: changed, at: instant, request)
-        if isRepeated, frame?.isKeyframe == false {
-            frame?.isRepetitive = !base.hasUncodedChanges && !hasMoved(at: instant)
+        if request.allowsRecoveryFrames, frame?.isKeyframe == false {
+            frame?.recoveryBytes = recoveryBytes(canvas.frame, at: instant, request)
         }
         return frame
     }
 
-    /// What moves is told by copy frames, which are smaller than any recovery frame.
-    private func hasMoved(at instant: MediaInstant) -> Bool {
-        copies?.lastMoved.map { instant - $0 < .seconds(1) } ?? false
+    /// Predicts the size of a recovery frame at the highest quantizer, which it gets where the bitrate is low.
+    private func recoveryBytes(_ input: I420Frame, at instant: MediaInstant, _ request: VideoEncodeRequest) -> Int {
+        let changes = longTermReferences.mostChanges
+        let count = changes.count
+        if let last = recoverySize, instant - last.instant < .milliseconds(250), abs(count - last.blocks) * 8 <= count {
+            return last.bytes
+        }
+        let content = ContentClassifier(input, changes)
+        let range = Budget(request.bitrate, nil, contentHint).range(content, isKeyframe: false)
+        let bytes = sizePredictor.bytes(
+            for: content, of: changes.blocks.count, quantizer: range.upperBound, at: instant)
+        recoverySize = (bytes, count, instant)
+        return bytes
     }
 
     private func encodeNext(
@@ -125,6 +134,7 @@ public final class VP8Encoder: VideoEncoder {
         regions.restart(size)
         copies = usesCopyFrames ? CopyFramePlan(size) : nil
         progressiveUpdate.end()
+        recoverySize = nil
         longTermReferences = LongTermReferences(size, next: longTermReferences.nextNumber)
         return new
     }

@@ -124,8 +124,8 @@ public struct EncodedFrame {
     /// Temporal layer; 0 is the base. No frame refers to one of layer 1, which itself refers to the base alone.
     public var layer: UInt8
     public var references: FrameReferences
-    /// A recovery frame would take about as many bytes as this frame does: what changes is the same again and again.
-    public var isRepetitive = false
+    /// About how many bytes the smallest recovery frame would take; nil: not known.
+    public var recoveryBytes: Int?
 
     public init(
         bytes: UnsafeRawBufferPointer, isKeyframe: Bool, quantizer: Int, layer: UInt8 = 0,

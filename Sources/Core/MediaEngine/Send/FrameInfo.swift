@@ -19,13 +19,13 @@ public struct FrameInfo: Sendable {
     public let references: FrameReferences
     /// It shows nothing of the screen, which the host's user has blanked.
     public let isBlank: Bool
-    /// A recovery frame would take about as many bytes as this frame does.
-    public let isRepetitive: Bool
+    /// About how many bytes the smallest recovery frame would take; nil: not known.
+    public let recoveryBytes: Int?
 
     public init(
         of frame: UnsafeRawBufferPointer, isKeyframe: Bool, encoding: EncodingID = .main, layer: UInt8 = 0,
         captured: MediaInstant, changedSince: MediaInstant? = nil, references: FrameReferences = FrameReferences(),
-        isBlank: Bool = false, isRepetitive: Bool = false
+        isBlank: Bool = false, recoveryBytes: Int? = nil
     ) {
         let header = isKeyframe ? try? VP8FrameHeader(frame) : nil
         self.isKeyframe = isKeyframe
@@ -37,6 +37,6 @@ public struct FrameInfo: Sendable {
         self.changedSince = changedSince
         self.references = references
         self.isBlank = isBlank
-        self.isRepetitive = isRepetitive
+        self.recoveryBytes = recoveryBytes
     }
 }

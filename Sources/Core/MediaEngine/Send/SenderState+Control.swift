@@ -123,10 +123,11 @@ extension SenderState {
     }
 
     private mutating func isRepairSlow(_ now: MediaInstant) -> Bool {
-        guard hasReferences, let recovery = video.recoverySize.bytes else { return false }
+        guard hasReferences, let recovery = video.recoverySize.bytes(now: now) else { return false }
         if let known = video.recoverySize.isRepairSlow(now: now) { return known }
         let bytes = missing(before: video.history.nextToSend, now).bytes
-        let isSlow = bytes > recovery && bandwidth.estimate.duration(ofBytes: bytes) > Self.slowRepair
+        // A recovery frame is less sharp than what was lost.
+        let isSlow = bytes > 2 &* recovery && bandwidth.estimate.duration(ofBytes: bytes) > Self.slowRepair
         video.recoverySize.noteRepair(isSlow: isSlow, now: now)
         return isSlow
     }

@@ -70,7 +70,7 @@ struct SenderState: ~Copyable {
             return
         }
         counters.video.frames &+= 1
-        video.recoverySize.note(bytes.count, isRepetitive: info.isRepetitive, now: now)
+        video.recoverySize.note(info.recoveryBytes, now: now)
         let duplicateCount = affordableDuplicates(packetized.packets, bytes: packetized.payloadBytes, now)
         video.history.setDuplicateCount(duplicateCount, from: video.history.nextToWrite &- Int64(packetized.packets))
         if isKeyframe || isRecovery {

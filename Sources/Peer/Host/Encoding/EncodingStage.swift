@@ -142,7 +142,7 @@ final class EncodingStage {
         let info = FrameInfo(
             of: frame.bytes, isKeyframe: frame.isKeyframe, encoding: encoding.id, layer: frame.layer,
             captured: work.captured, changedSince: encoding.changedSince, references: frame.references,
-            isBlank: work.isBlank, isRepetitive: frame.isRepetitive)
+            isBlank: work.isBlank, recoveryBytes: frame.recoveryBytes)
         guard frames[encoding.id].push(frame.bytes, info) else {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to a frame that no viewer received.
