@@ -5,7 +5,6 @@ internal import VideoBitstream
 struct CopyFramePlan {
     private(set) var coded: CodedPicture
     private(set) var frame: VP8CopyFrame
-    /// When a copy frame last showed most of what had changed.
     /// The blocks that nothing explains: with a vector they are closer to the canvas, and not as it is.
     private var remaining: BlockMap
     /// The blocks that get wrong content on purpose.

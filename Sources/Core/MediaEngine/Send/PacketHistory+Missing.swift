@@ -20,7 +20,8 @@ extension PacketHistory {
         var missing = Missing()
         while let entry = self.sent(sequence), now - entry.firstSent < time {
             // Feedback is lost, too, so that a packet may have arrived that was not reported.
-            let isLost = entry.retransmissionCount > 0 || sent.isLost(entry.transportSequence)
+            let isRequested = entry.retransmissionCount > 0 || entry.isQueued
+            let isLost = isRequested || sent.isLost(entry.transportSequence)
             if isLost, entry.received == .nothing {
                 missing.oldest = sequence
                 missing.lastSent = max(missing.lastSent ?? entry.lastSent, entry.lastSent)

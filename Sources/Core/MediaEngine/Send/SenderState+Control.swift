@@ -118,8 +118,8 @@ extension SenderState {
 
     /// Packets were lost. After a drop of the path's rate it takes long to send them again.
     mutating func noteLost(_ now: MediaInstant) {
-        let waiting = waiting(now)
-        if waiting.isRepairSlow { keyframeRequests.noteSlowRepair(waiting, roundTrip: roundTrip, now: now) }
+        guard isRepairSlow(now) else { return }
+        keyframeRequests.noteSlowRepair(waiting(now), roundTrip: roundTrip, now: now)
     }
 
     private mutating func isRepairSlow(_ now: MediaInstant) -> Bool {
@@ -186,6 +186,7 @@ extension SenderState {
             nack, detectsIgnoredRTX: detectsIgnoredRTX, maximumPacketSize: parameters.maximumPacketSize, path: path,
             sent: egress.sent, hasFeedback: bandwidth.hasFeedback,
             history: &video.history, now: now)
+        noteLost(now)
         guard isIgnored else { return }
         // The receiver gets the original packets again from now on, and a key frame, as earlier packets were not stored
         // with their protection.
