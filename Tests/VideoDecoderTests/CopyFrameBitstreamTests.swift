@@ -7,7 +7,7 @@ import VideoBitstream
 
 /// Copy frames of any vectors, in decoders that are not ours.
 @Suite struct CopyFrameBitstreamTests {
-    private static let size = PixelSize(width: 320, height: 192)
+    static let size = PixelSize(width: 320, height: 192)
 
     /// How the vectors of a frame are chosen.
     enum Kind: Int, CaseIterable, Sendable {
@@ -142,7 +142,7 @@ import VideoBitstream
         }
     }
 
-    private static func texture(_ random: inout SeededGenerator) -> I420Buffer {
+    static func texture(_ random: inout SeededGenerator) -> I420Buffer {
         let canvas = I420Buffer(size)
         for row in 0..<size.height {
             for column in 0..<size.width {
@@ -159,7 +159,7 @@ import VideoBitstream
         return canvas
     }
 
-    private static func keyframe(_ random: inout SeededGenerator) throws -> [UInt8] {
+    static func keyframe(_ random: inout SeededGenerator) throws -> [UInt8] {
         let request = VideoEncodeRequest(bitrate: .kilobits(50_000))
         let encoder = VP8Encoder()
         let frame = try encoder.encode(
@@ -170,7 +170,7 @@ import VideoBitstream
     }
 
     /// Has ffmpeg's own decoder show the stream.
-    private static func expectFFmpeg(_ stream: [[UInt8]], _ shown: [[UInt8]]) async throws {
+    static func expectFFmpeg(_ stream: [[UInt8]], _ shown: [[UInt8]]) async throws {
         func littleEndian(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) } }
         var file = Array("DKIF".utf8) + littleEndian(0, 2) + littleEndian(32, 2) + Array("VP80".utf8)
         file += littleEndian(size.width, 2) + littleEndian(size.height, 2) + littleEndian(30, 4) + littleEndian(1, 4)
@@ -188,7 +188,7 @@ import VideoBitstream
     }
 
     /// Planes without padding, one behind another.
-    private final class Picture {
+    final class Picture {
         private let memory: UnsafeMutablePointer<UInt8>
         private let size: PixelSize
         private var count: Int { size.width * size.height * 3 / 2 }
@@ -201,6 +201,13 @@ import VideoBitstream
         deinit { memory.deallocate() }
 
         func set(_ frame: I420Frame) { memory.update(from: frame.planes, count: count) }
+
+        /// With the first pixel of each plane.
+        func fill(_ canvas: I420Buffer) {
+            memory.update(repeating: canvas.y[0], count: size.width * size.height)
+            planes.u.update(repeating: canvas.u[0], count: size.width * size.height / 4)
+            planes.v.update(repeating: canvas.v[0], count: size.width * size.height / 4)
+        }
 
         var bytes: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
         var planes: VP8Picture {

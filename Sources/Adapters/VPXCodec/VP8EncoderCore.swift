@@ -47,10 +47,12 @@ struct VP8Segments {
         115, 118, 121, 124, 127,
     ]
 
+    static func index(of quantizer: Int) -> Int { indices[min(max(quantizer, 0), 63)] }
+
     /// The difference that libvpx translates into about the wanted one, as it translates quantizers and differences by
     /// the same table, which is not linear.
     static func difference(from base: Int, to wanted: Int) -> Int {
-        let gap = indices[min(max(wanted, 0), 63)] - indices[min(max(base, 0), 63)]
+        let gap = index(of: wanted) - index(of: base)
         let steps = indices.indices.min { abs(indices[$0] - abs(gap)) < abs(indices[$1] - abs(gap)) } ?? 0
         return gap < 0 ? -steps : steps
     }
@@ -78,6 +80,10 @@ final class VP8EncoderCore {
     /// The golden and alternate buffers that hold the last frame too. libvpx keeps one picture for them all.
     private(set) var buffersOfLastFrame: Set<ReferenceSlot> = []
     private let copies: ReferenceCopies
+    private lazy var update = VP8UpdateFrame(size)
+    /// Whether libvpx has the last frame, and whether `copies` has it: it is copied from one to the other when it is needed.
+    private var isLibraryCurrent = true
+    private var isCopyCurrent = false
 
     init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
         guard size.width >= 2, size.height >= 2, size.width <= 16_382, size.height <= 16_382 else {
@@ -150,6 +156,8 @@ final class VP8EncoderCore {
         let segmented = setSegments(segments, settings.quantizer)
         guard segmented == VPX_CODEC_OK else { throw .vpx(segmented, context, "take the map of segments") }
 
+        // A key frame refers to no other.
+        if !settings.isKeyframe { try writeLastFrame() }
         var image = vpx_image_t()
         vpx_img_wrap(
             &image, VPX_IMG_FMT_I420, UInt32(size.width), UInt32(size.height), 1,
@@ -196,19 +204,47 @@ final class VP8EncoderCore {
             buffersOfLastFrame = Set(ReferenceSlot.allCases)
         } else if !settings.isDisposable {
             buffersOfLastFrame = settings.stored.map { [$0] } ?? []
+        } else {
+            return
         }
+        isLibraryCurrent = true
+        isCopyCurrent = false
+    }
+
+    private func readLastFrame() throws(CodecFailure) {
+        guard !isCopyCurrent else { return }
+        let read = cvpx_last_frame(context, 0, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
+        guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
+        isCopyCurrent = true
+    }
+
+    private func writeLastFrame() throws(CodecFailure) {
+        guard !isLibraryCurrent else { return }
+        let written = cvpx_last_frame(context, 1, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
+        guard written == VPX_CODEC_OK else { throw .vpx(written, context, "replace its last frame") }
+        isLibraryCurrent = true
     }
 
     /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are
     /// valid until the next call. The frame is stored in `buffersOfLastFrame` too.
     func encode(_ frame: VP8CopyFrame) throws(CodecFailure) -> UnsafeRawBufferPointer {
-        let (width, height) = (UInt32(columns * 16), UInt32(rows * 16))
-        let read = cvpx_last_frame(context, 0, copies.picture.y, width, height)
-        guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
+        try readLastFrame()
         frame.apply(to: copies.picture, scratch: copies.scratch)
-        let written = cvpx_last_frame(context, 1, copies.picture.y, width, height)
-        guard written == VPX_CODEC_OK else { throw .vpx(written, context, "replace its last frame") }
+        isLibraryCurrent = false
         return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame))
+    }
+
+    /// Codes some blocks without libvpx, which copies the whole picture for each frame. libvpx goes on from what the viewers see
+    /// after it. The bytes are valid until the next call.
+    func update(_ input: I420Frame, _ active: BlockMap, quantizer: Int) throws(CodecFailure) -> EncodedFrame {
+        precondition(buffersOfLastFrame.isEmpty, "libvpx would change a reference, too")
+        try readLastFrame()
+        isLibraryCurrent = false
+        let bytes = update.encode(
+            input, active.blocks, onto: copies.picture, quantizer: VP8Segments.index(of: quantizer),
+            version: Self.version)
+        lastQuantizer = quantizer
+        return EncodedFrame(bytes: copies.keep(bytes), isKeyframe: false, quantizer: quantizer)
     }
 
     private func apply(_ settings: VP8FrameSettings) throws(CodecFailure) {

@@ -5,6 +5,9 @@ struct VP8BoolEncoder {
     private var bottom: UInt32 = 0
     private var bitsLeft = 24
 
+    /// - Parameter capacity: the bytes that memory is reserved for.
+    init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
     /// - Parameter probability: the probability of `false` in 256ths, 1...255.
     mutating func write(_ value: Bool, probability: UInt8) {
         let split = 1 &+ ((range &- 1) &* UInt32(probability)) >> 8
@@ -14,10 +17,10 @@ struct VP8BoolEncoder {
         } else {
             range = split
         }
-        while range < 128 {
-            range <<= 1
-            shift()
-        }
+        let count = range.leadingZeroBitCount &- 24
+        guard count > 0 else { return }
+        range <<= UInt32(truncatingIfNeeded: count)
+        shift(by: count)
     }
 
     /// Writes the low `count` bits, the most significant first.
@@ -29,17 +32,23 @@ struct VP8BoolEncoder {
 
     /// Writes the remaining bits. Nothing may be written afterwards.
     mutating func finish() {
-        for _ in 0..<32 { shift() }
+        for _ in 0..<32 { shift(by: 1) }
     }
 
-    private mutating func shift() {
+    /// - Parameter count: 1...7.
+    private mutating func shift(by count: Int) {
+        guard count >= bitsLeft else {
+            bottom <<= UInt32(truncatingIfNeeded: count)
+            bitsLeft &-= count
+            return
+        }
+        bottom <<= UInt32(truncatingIfNeeded: bitsLeft &- 1)
         if bottom & 1 << 31 != 0 { carry() }
         bottom <<= 1
-        bitsLeft &-= 1
-        guard bitsLeft == 0 else { return }
         bytes.append(UInt8(truncatingIfNeeded: bottom >> 24))
-        bottom &= 0xFF_FFFF
-        bitsLeft = 8
+        let rest = count &- bitsLeft
+        bottom = (bottom & 0xFF_FFFF) << UInt32(truncatingIfNeeded: rest)
+        bitsLeft = 8 &- rest
     }
 
     private mutating func carry() {

@@ -104,6 +104,7 @@ public struct VP8CopyFrame {
     public func encode(version: UInt8, stored: Set<ReferenceSlot> = []) -> [UInt8] {
         var encoder = VP8BoolEncoder()
         encoder.writeHeader(refreshesLast: true, stored: stored)
+        encoder.writeNoCoefficients()
         let probabilities = writeVectorProbabilities(&encoder)
         for index in modes.indices { writeMacroblock(&encoder, index, probabilities) }
         return encoder.frame(version: version)

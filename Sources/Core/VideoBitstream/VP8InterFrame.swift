@@ -1,17 +1,19 @@
 internal import MediaCore
 
-/// What frames without coefficients have in common: all macroblocks are skipped, and predicted from the last frame (RFC
-/// 6386 sections 9 and 19).
+/// What the frames have in common that are made here: most macroblocks are skipped, and all inter ones are predicted from
+/// the last frame (RFC 6386 sections 9 and 19).
 extension VP8BoolEncoder {
-    /// Writes all of the header but the probabilities of vectors (section 19.2).
+    /// Writes the header up to the probabilities of coefficients (section 19.2).
     /// - Parameters:
+    ///   - quantizer: the index, 0...127.
     ///   - refreshesLast: whether the frame becomes the last one.
     ///   - stored: golden and alternate buffers that get the frame, too.
-    mutating func writeHeader(refreshesLast: Bool, stored: Set<ReferenceSlot> = []) {
+    mutating func writeHeader(quantizer: Int = 0, refreshesLast: Bool, stored: Set<ReferenceSlot> = []) {
         // No segments; the loop filter's type, level 0, sharpness 0, no adjustments; one partition of coefficients.
         write(literal: 0, bits: 1 + 1 + 6 + 3 + 1 + 2)
-        // The quantizer's index, which is not used, and no deltas.
-        write(literal: 0, bits: 7 + 5)
+        // No deltas.
+        write(literal: UInt32(quantizer), bits: 7)
+        write(literal: 0, bits: 5)
         write(literal: stored.contains(.golden) ? 1 : 0, bits: 1)
         write(literal: stored.contains(.alternate) ? 1 : 0, bits: 1)
         // No buffer is copied into one that is not refreshed.
@@ -19,17 +21,32 @@ extension VP8BoolEncoder {
         // No sign bias. Probabilities are not kept.
         write(literal: 0, bits: 1 + 1 + 1)
         write(literal: refreshesLast ? 1 : 0, bits: 1)
+    }
+
+    /// Writes that no macroblock has coefficients, and none is intra.
+    mutating func writeNoCoefficients() {
         for row in VP8Probabilities.coefficientUpdates {
             for index in 0..<11 { write(false, probability: index < row.count ? row[index] : 255) }
         }
-        // Macroblocks may be skipped, and nearly all are; all are predicted from the last frame.
+        writeModeProbabilities(skip: Self.rare, intra: Self.rare)
+    }
+
+    /// Writes the probabilities of macroblocks' modes. All inter ones are predicted from the last frame.
+    /// - Parameters:
+    ///   - skip: that one is not skipped.
+    ///   - intra: that one is intra.
+    ///   - hasOnlyMean: all intra macroblocks have DC_PRED.
+    mutating func writeModeProbabilities(skip: UInt8, intra: UInt8, hasOnlyMean: Bool = false) {
+        // Macroblocks may be skipped.
         write(literal: 1, bits: 1)
-        write(literal: UInt32(Self.rare), bits: 8)
-        write(literal: UInt32(Self.rare), bits: 8)
+        write(literal: UInt32(skip), bits: 8)
+        write(literal: UInt32(intra), bits: 8)
         write(literal: UInt32(Self.frequent), bits: 8)
         write(literal: 128, bits: 8)
-        // The probabilities of intra modes are not updated.
-        write(literal: 0, bits: 2)
+        for count in [4, 3] {
+            write(literal: hasOnlyMean ? 1 : 0, bits: 1)
+            if hasOnlyMean { for _ in 0..<count { write(literal: UInt32(Self.frequent), bits: 8) } }
+        }
     }
 
     private static let rare: UInt8 = 1
@@ -43,13 +60,14 @@ extension VP8BoolEncoder {
     }
 
     /// Ends the first partition.
-    /// - Parameter version: of the stream, 0...3 (section 9.1).
+    /// - Parameters:
+    ///   - version: of the stream, 0...3 (section 9.1).
+    ///   - coefficients: the second partition. Without any it is not read, but FFmpeg's decoder refuses a frame without it.
     /// - Returns: the frame, which is shown.
-    consuming func frame(version: UInt8) -> [UInt8] {
+    consuming func frame(version: UInt8, coefficients: [UInt8] = [0, 0, 0, 0]) -> [UInt8] {
         finish()
         let tag = UInt32(truncatingIfNeeded: bytes.count) << 5 | 1 << 4 | UInt32(version & 3) << 1 | 1
         let start = [0, 8, 16].map { UInt8(truncatingIfNeeded: tag >> $0) }
-        // The second partition is not read, but FFmpeg's decoder refuses a frame without it.
-        return start + bytes + [0, 0, 0, 0]
+        return start + bytes + coefficients
     }
 }

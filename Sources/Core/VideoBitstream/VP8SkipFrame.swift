@@ -14,6 +14,7 @@ public enum VP8SkipFrame {
         precondition((1...16_383).contains(size.width) && (1...16_383).contains(size.height), "a frame of \(size)")
         var encoder = VP8BoolEncoder()
         encoder.writeHeader(refreshesLast: false)
+        encoder.writeNoCoefficients()
         for probability in VP8Probabilities.vectorUpdates.joined() { encoder.write(false, probability: probability) }
         let columns = (size.width &+ 15) / 16
         for row in 0..<(size.height &+ 15) / 16 {
