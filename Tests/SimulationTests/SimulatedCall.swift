@@ -266,7 +266,9 @@ final class SimulatedCall: SimulatedParty {
         frame.withUnsafeBytes {
             sender.handleFrame(
                 $0,
-                FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept, recoveryBytes: predictsRecovery ? recoveryBytes : nil),
+                FrameInfo(
+                    of: $0, isKeyframe: isKeyframe, captured: now, references: kept,
+                    recoveryBytes: predictsRecovery ? recoveryBytes : nil),
                 now: now)
         }
         drainSender()

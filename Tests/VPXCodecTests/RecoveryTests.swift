@@ -79,7 +79,8 @@ import VPXCodec
             stage.bitrate = .kilobits(100)
             let recovery = try stage.make(BlockMap(Self.size), recoveryReference: key.references.number)
             let bytes = try #require(recovery).bytes.count
-            #expect((0.6...1.6).contains(Double(predicted[predicted.count - 1]) / Double(bytes)), "\(predicted) \(bytes)")
+            let ratio = Double(predicted[predicted.count - 1]) / Double(bytes)
+            #expect((0.6...1.6).contains(ratio), "\(predicted) \(bytes)")
         }
         #expect(predicted[1] > 5 * predicted[0])
         let stage = Stage(Self.size)

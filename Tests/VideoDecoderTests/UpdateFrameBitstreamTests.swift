@@ -37,7 +37,9 @@ import VideoBitstream
     }
 
     /// The last row and column of blocks are not whole.
-    @Test(arguments: [PixelSize(width: 330, height: 198), PixelSize(width: 18, height: 34), PixelSize(width: 2, height: 2)])
+    @Test(arguments: [
+        PixelSize(width: 330, height: 198), PixelSize(width: 18, height: 34), PixelSize(width: 2, height: 2),
+    ])
     func sizesThatAreNoMultipleOf16(size: PixelSize) throws {
         var random = SeededGenerator(seed: 9)
         let (encoder, decoder) = (VP8Encoder(), VP8Decoder())
@@ -81,12 +83,13 @@ import VideoBitstream
             for row in rect.y..<rect.y + rect.height {
                 for column in rect.x..<rect.x + rect.width {
                     let noise = UInt8(truncatingIfNeeded: random.next())
-                    canvas.y[row * canvas.strideY + column] = switch kind {
-                    case 0: level
-                    case 1: noise
-                    case 2: (row / 3 + column / 2) & 1 == 0 ? 0 : 255
-                    default: level / 2 &+ noise & 7
-                    }
+                    canvas.y[row * canvas.strideY + column] =
+                        switch kind {
+                        case 0: level
+                        case 1: noise
+                        case 2: (row / 3 + column / 2) & 1 == 0 ? 0 : 255
+                        default: level / 2 &+ noise & 7
+                        }
                     let place = row / 2 * canvas.strideC + column / 2
                     canvas.u[place] = kind == 1 ? noise : level
                     canvas.v[place] = kind == 2 ? 255 &- level : level

@@ -10,6 +10,8 @@ struct FrameSizePredictor {
     /// Recent size of inter frames in relation to new content: small for scrolled text, 1 for new text.
     private var share = 1.0
     private var last: MediaInstant?
+    /// The last prediction of a recovery frame, and for how many blocks.
+    var recovery: (bytes: Int, blocks: Int, instant: MediaInstant)?
     /// Measured with a frame of inactive blocks only: 196 bytes at 1920 x 1080.
     private static let bytesPerInactiveBlock = 0.025
 

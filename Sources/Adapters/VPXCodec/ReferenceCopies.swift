@@ -1,9 +1,14 @@
 internal import VideoBitstream
 
-/// A copy of libvpx's last frame, and the bytes of a copy frame. The memory is allocated with the first one.
+/// A copy of libvpx's last frame, and the bytes of a frame that is made without libvpx. The memory is allocated with the
+/// first one. Either has the last frame, and it is copied to the other when it is needed there.
 final class ReferenceCopies {
     lazy var picture = allocate()
     lazy var scratch = allocate()
+    /// `picture` is the last frame.
+    var isCurrent = false
+    /// libvpx has the last frame.
+    var isLibraryCurrent = true
     private let columns: Int
     private let rows: Int
     private var pictures: [UnsafeMutablePointer<UInt8>] = []

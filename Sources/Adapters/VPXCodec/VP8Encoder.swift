@@ -11,12 +11,7 @@ public final class VP8Encoder: VideoEncoder {
     /// A change takes effect with the next frame.
     public var contentHint = ContentHint.text
 
-    /// Content that has moved is moved at the viewers too. Set before the first frame.
-    public var usesCopyFrames = true
-    /// Small changes are coded by update frames.
-    public var usesUpdateFrames = true
-    private var allowsUpdateFrames = false
-
+    var ownFrames = OwnFrames()
     private let threads: Int
     private var core: VP8EncoderCore?
     var blockQuality: BlockQualityMap?
@@ -30,8 +25,6 @@ public final class VP8Encoder: VideoEncoder {
     var longTermReferences = LongTermReferences()
     var regions = RegionPlan()
     var copies: CopyFramePlan?
-    /// The last prediction, and for how many blocks.
-    private var recoverySize: (bytes: Int, blocks: Int, instant: MediaInstant)?
     /// The last frame was a copy frame, and what it could not move is due at once.
     public internal(set) var continuesAtOnce = false
 
@@ -49,8 +42,7 @@ public final class VP8Encoder: VideoEncoder {
 
     public func makeAnother() -> any VideoEncoder {
         let other = VP8Encoder(threads: threads)
-        other.usesCopyFrames = usesCopyFrames
-        other.usesUpdateFrames = usesUpdateFrames
+        other.ownFrames = ownFrames
         return other
     }
 
@@ -71,14 +63,16 @@ public final class VP8Encoder: VideoEncoder {
     private func recoveryBytes(_ input: I420Frame, at instant: MediaInstant, _ request: VideoEncodeRequest) -> Int {
         let changes = longTermReferences.mostChanges
         let count = changes.count
-        if let last = recoverySize, instant - last.instant < .milliseconds(250), abs(count - last.blocks) * 8 <= count {
+        if let last = sizePredictor.recovery, instant - last.instant < .milliseconds(250),
+            abs(count - last.blocks) * 8 <= count
+        {
             return last.bytes
         }
         let content = ContentClassifier(input, changes)
         let range = Budget(request.bitrate, nil, contentHint).range(content, isKeyframe: false)
         let bytes = sizePredictor.bytes(
             for: content, of: changes.blocks.count, quantizer: range.upperBound, at: instant)
-        recoverySize = (bytes, count, instant)
+        sizePredictor.recovery = (bytes, count, instant)
         return bytes
     }
 
@@ -86,10 +80,7 @@ public final class VP8Encoder: VideoEncoder {
         _ core: VP8EncoderCore, _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant,
         _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
-        // The rest of a copy frame has moved in part, which libvpx finds.
-        allowsUpdateFrames =
-            usesUpdateFrames && !continuesAtOnce && request.layering == nil
-            && request.bitrate >= Self.leastUpdateBitrate
+        ownFrames.limitUpdates(request, isRest: continuesAtOnce)
         continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
@@ -140,18 +131,15 @@ public final class VP8Encoder: VideoEncoder {
         active = BlockMap(size)
         base.restart(size)
         regions.restart(size)
-        copies = usesCopyFrames ? CopyFramePlan(size) : nil
+        copies = ownFrames.hasCopies ? CopyFramePlan(size) : nil
         progressiveUpdate.end()
-        recoverySize = nil
+        sizePredictor.recovery = nil
         longTermReferences = LongTermReferences(size, next: longTermReferences.nextNumber)
         return new
     }
 
     /// The highest quantizer at which a block is indistinguishable from its source: at least 46 dB on small text.
     static let sharpQuantizer = 6
-    /// libvpx codes more blocks in less time.
-    private static let mostUpdatedBlocks = 320
-    private static let leastUpdateBitrate = Bitrate.kilobits(5_000)
     /// The quantizer of refinement frames: about 51 dB.
     static let refiningQuantizer = 4
 
@@ -207,7 +195,8 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, search: search, stored: plan.stored,
             refreshesEntropy: plan.refreshesEntropy)
-        let made = try isUpdate(core, settings)
+        let made =
+            try isUpdate(core, settings)
             ? core.update(input, active, quantizer: quantizer)
             : core.encode(input, active: active, at: instant, settings)
         guard var frame = made else { return nil }
@@ -215,12 +204,6 @@ public final class VP8Encoder: VideoEncoder {
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
         return frame
-    }
-
-    /// Whether the frame is made without libvpx: where few blocks change, and bytes are not scarce.
-    private func isUpdate(_ core: VP8EncoderCore, _ settings: VP8FrameSettings) -> Bool {
-        allowsUpdateFrames && settings.stored == nil && core.buffersOfLastFrame.isEmpty
-            && settings.quantizer <= Self.sharpQuantizer && active.count <= Self.mostUpdatedBlocks
     }
 
     /// Charges a frame to the budgets. A base frame counts for both layers and brings the base the blocks in `active`;

@@ -81,9 +81,6 @@ final class VP8EncoderCore {
     private(set) var buffersOfLastFrame: Set<ReferenceSlot> = []
     private let copies: ReferenceCopies
     private lazy var update = VP8UpdateFrame(size)
-    /// Whether libvpx has the last frame, and whether `copies` has it: it is copied from one to the other when it is needed.
-    private var isLibraryCurrent = true
-    private var isCopyCurrent = false
 
     init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
         guard size.width >= 2, size.height >= 2, size.width <= 16_382, size.height <= 16_382 else {
@@ -207,22 +204,22 @@ final class VP8EncoderCore {
         } else {
             return
         }
-        isLibraryCurrent = true
-        isCopyCurrent = false
+        copies.isLibraryCurrent = true
+        copies.isCurrent = false
     }
 
     private func readLastFrame() throws(CodecFailure) {
-        guard !isCopyCurrent else { return }
+        guard !copies.isCurrent else { return }
         let read = cvpx_last_frame(context, 0, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
         guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
-        isCopyCurrent = true
+        copies.isCurrent = true
     }
 
     private func writeLastFrame() throws(CodecFailure) {
-        guard !isLibraryCurrent else { return }
+        guard !copies.isLibraryCurrent else { return }
         let written = cvpx_last_frame(context, 1, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
         guard written == VPX_CODEC_OK else { throw .vpx(written, context, "replace its last frame") }
-        isLibraryCurrent = true
+        copies.isLibraryCurrent = true
     }
 
     /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are
@@ -230,7 +227,7 @@ final class VP8EncoderCore {
     func encode(_ frame: VP8CopyFrame) throws(CodecFailure) -> UnsafeRawBufferPointer {
         try readLastFrame()
         frame.apply(to: copies.picture, scratch: copies.scratch)
-        isLibraryCurrent = false
+        copies.isLibraryCurrent = false
         return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame))
     }
 
@@ -239,7 +236,7 @@ final class VP8EncoderCore {
     func update(_ input: I420Frame, _ active: BlockMap, quantizer: Int) throws(CodecFailure) -> EncodedFrame {
         precondition(buffersOfLastFrame.isEmpty, "libvpx would change a reference, too")
         try readLastFrame()
-        isLibraryCurrent = false
+        copies.isLibraryCurrent = false
         let bytes = update.encode(
             input, active.blocks, onto: copies.picture, quantizer: VP8Segments.index(of: quantizer),
             version: Self.version)
