@@ -38,4 +38,11 @@ extension VP8Encoder {
         settings.stored == nil && core.buffersOfLastFrame.isEmpty && settings.quantizer <= Self.sharpQuantizer
             && active.count <= ownFrames.mostBlocks
     }
+
+    func makeUpdate(_ core: VP8EncoderCore, _ input: I420Frame, quantizer: Int) -> EncodedFrame? {
+        let frame = try? core.update(input, active, quantizer: quantizer)
+        // libvpx gives its buffers to nobody: all is coded as before.
+        if frame == nil { ownFrames.hasUpdates = false }
+        return frame
+    }
 }

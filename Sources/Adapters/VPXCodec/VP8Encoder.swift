@@ -195,10 +195,8 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, search: search, stored: plan.stored,
             refreshesEntropy: plan.refreshesEntropy)
-        let made =
-            try isUpdate(core, settings)
-            ? core.update(input, active, quantizer: quantizer)
-            : core.encode(input, active: active, at: instant, settings)
+        var made = isUpdate(core, settings) ? makeUpdate(core, input, quantizer: quantizer) : nil
+        if made == nil { made = try core.encode(input, active: active, at: instant, settings) }
         guard var frame = made else { return nil }
         spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)

@@ -149,7 +149,7 @@ struct VP8Tokens {
 
     /// The best probability, nil if none is used.
     func probability(_ index: Int) -> UInt8? {
-        let (zeros, ones) = (counts[2 * index], counts[2 * index + 1])
+        let (zeros, ones) = (UInt64(counts[2 * index]), UInt64(counts[2 * index + 1]))
         let total = zeros &+ ones
         return total == 0 ? nil : UInt8(min(max((zeros &* 256 &+ total / 2) / total, 1), 255))
     }
