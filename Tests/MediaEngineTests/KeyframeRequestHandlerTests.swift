@@ -113,8 +113,13 @@ import Testing
         expect(handler.acknowledge(77))
         handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(1_000))
         expect(handler.takeEvent() == .recoveryNeeded(from: 5) && handler.requests == 0)
-        waiting.isEntryPointOnItsWay = true
+        // The encoder is at it.
+        handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(1_099))
+        expect(handler.takeEvent() == nil)
         handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(1_100))
+        expect(handler.takeEvent() == .recoveryNeeded(from: 5))
+        waiting.isEntryPointOnItsWay = true
+        handler.noteSlowRepair(waiting, roundTrip: roundTrip, now: .at(2_000))
         expect(handler.takeEvent() == nil)
     }
 

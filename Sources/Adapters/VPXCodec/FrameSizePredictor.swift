@@ -33,9 +33,10 @@ struct FrameSizePredictor {
         return Int(payload + Double(total) * Self.bytesPerInactiveBlock)
     }
 
+    /// - Parameter mayGrow: false for a frame that libvpx could have made smaller, as it finds what has moved.
     mutating func learn(
         from content: ContentClassifier, of total: Int, isKeyframe: Bool, quantizer: Int, bytes: Int,
-        at instant: MediaInstant
+        mayGrow: Bool = true, at instant: MediaInstant
     ) {
         // Few blocks do not predict the size of many, and the key frame of an empty screen does not predict others.
         guard content.activity > (isKeyframe ? 200_000 : 20_000) else { return }
@@ -44,8 +45,9 @@ struct FrameSizePredictor {
             let observed = reference / Double(max(content.activity, 1_000))
             newContent = min(max(0.5 * newContent + 0.5 * observed, 0.005), 0.2)
         } else {
-            let observed = reference / (newContent * Double(content.activity))
             let previous = isContinuous(at: instant) ? share : 1
+            let measured = reference / (newContent * Double(content.activity))
+            let observed = mayGrow ? measured : min(measured, previous)
             // The share rises at once and falls over a few frames.
             share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), 2)
             last = instant

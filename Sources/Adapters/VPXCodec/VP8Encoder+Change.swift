@@ -38,7 +38,7 @@ extension VP8Encoder {
         guard isPure else { return }
         sizePredictor.learn(
             from: change.content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
-            at: instant)
+            mayGrow: !ownFrames.isUpdate, at: instant)
     }
 
     func encodeChange(

@@ -7,6 +7,8 @@ extension VP8Encoder {
         var hasUpdates = true
         /// The most blocks of the present frame if it is an update frame.
         fileprivate var mostBlocks = 0
+        /// The last frame was an update frame.
+        fileprivate(set) var isUpdate = false
 
         /// libvpx codes more blocks in less time.
         private static let mostBlocks = 320
@@ -16,6 +18,7 @@ extension VP8Encoder {
 
         /// - Parameter isRest: of a copy frame: it has moved in part, which libvpx finds.
         mutating func limitUpdates(_ request: VideoEncodeRequest, isRest: Bool) {
+            isUpdate = false
             let isPossible = hasUpdates && !isRest && request.layering == nil
             mostBlocks = isPossible ? min(Self.mostBlocks, request.bitrate.bitsPerSecond / Self.bitrateOfBlock) : 0
         }
@@ -43,6 +46,7 @@ extension VP8Encoder {
         let frame = try? core.update(input, active, quantizer: quantizer)
         // libvpx gives its buffers to nobody: all is coded as before.
         if frame == nil { ownFrames.hasUpdates = false }
+        ownFrames.isUpdate = frame != nil
         return frame
     }
 }

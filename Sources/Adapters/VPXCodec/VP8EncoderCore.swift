@@ -218,7 +218,11 @@ final class VP8EncoderCore {
     private func writeLastFrame() throws(CodecFailure) {
         guard !copies.isLibraryCurrent else { return }
         let written = cvpx_last_frame(context, 1, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
-        guard written == VPX_CODEC_OK else { throw .vpx(written, context, "replace its last frame") }
+        guard written == VPX_CODEC_OK else {
+            // The viewers have it already.
+            isFresh = true
+            throw .vpx(written, context, "replace its last frame")
+        }
         copies.isLibraryCurrent = true
     }
 

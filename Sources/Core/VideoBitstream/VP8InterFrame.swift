@@ -66,6 +66,7 @@ extension VP8BoolEncoder {
     /// - Returns: the frame, which is shown.
     consuming func frame(version: UInt8, coefficients: [UInt8] = [0, 0, 0, 0]) -> [UInt8] {
         finish()
+        precondition(bytes.count < 1 << 19, "a first partition of \(bytes.count) bytes")
         let tag = UInt32(truncatingIfNeeded: bytes.count) << 5 | 1 << 4 | UInt32(version & 3) << 1 | 1
         let start = [0, 8, 16].map { UInt8(truncatingIfNeeded: tag >> $0) }
         return start + bytes + coefficients

@@ -22,6 +22,8 @@ struct KeyframeRequestHandler {
     private var nextReview = MediaInstant(nanoseconds: .min)
     /// The oldest packet that this receiver was found to lack. It may leave the history before the request is granted.
     private(set) var lacked: Int64?
+    /// When a recovery frame was last asked for before the receiver did.
+    private var lastSlowRepair: MediaInstant?
     /// A base layer frame was refused, and no key frame has followed yet.
     private(set) var hasGap = false
     /// The receiver has acknowledged a frame.
@@ -167,7 +169,11 @@ struct KeyframeRequestHandler {
 
     /// A recovery frame is needed before the receiver asks for one, as it would wait for retransmissions first.
     mutating func noteSlowRepair(_ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant) {
-        guard let number = references.newestAcknowledged, !isTooEarly(number, waiting, roundTrip, now) else { return }
+        // The encoder takes some time.
+        let isUnderWay = lastSlowRepair.map { now - $0 < max(roundTrip, Self.reviewInterval) } ?? false
+        guard !isUnderWay, let number = references.newestAcknowledged, !isTooEarly(number, waiting, roundTrip, now)
+        else { return }
+        lastSlowRepair = now
         grant(number)
     }
 
