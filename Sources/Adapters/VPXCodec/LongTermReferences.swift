@@ -60,9 +60,10 @@ struct LongTermReferences {
         alternate.changed.formUnion(changed)
     }
 
-    /// The blocks that have changed since the one of them after which more has changed.
-    var mostChanges: BlockMap {
-        golden.changed.count > alternate.changed.count ? golden.changed : alternate.changed
+    /// The blocks that have changed since the one of them after which more has changed, and how many they are.
+    var mostChanges: (map: BlockMap, count: Int) {
+        let (first, second) = (golden.changed.count, alternate.changed.count)
+        return first > second ? (golden.changed, first) : (alternate.changed, second)
     }
 
     func addChanges(since slot: ReferenceSlot, to map: inout BlockMap) { map.formUnion(self[slot].changed) }

@@ -61,8 +61,7 @@ public final class VP8Encoder: VideoEncoder {
 
     /// Predicts the size of a recovery frame at the highest quantizer, which it gets where the bitrate is low.
     private func recoveryBytes(_ input: I420Frame, at instant: MediaInstant, _ request: VideoEncodeRequest) -> Int {
-        let changes = longTermReferences.mostChanges
-        let count = changes.count
+        let (changes, count) = longTermReferences.mostChanges
         if let last = sizePredictor.recovery, instant - last.instant < .milliseconds(250),
             abs(count - last.blocks) * 8 <= count
         {

@@ -25,8 +25,8 @@ extension VP8BoolEncoder {
 
     /// Writes that no macroblock has coefficients, and none is intra.
     mutating func writeNoCoefficients() {
-        for row in VP8Probabilities.coefficientUpdates {
-            for index in 0..<11 { write(false, probability: index < row.count ? row[index] : 255) }
+        for index in 0..<VP8Tokens.probabilityCount {
+            write(false, probability: VP8Probabilities.coefficientUpdate(index))
         }
         writeModeProbabilities(skip: Self.rare, intra: Self.rare)
     }
@@ -47,6 +47,11 @@ extension VP8BoolEncoder {
             write(literal: hasOnlyMean ? 1 : 0, bits: 1)
             if hasOnlyMean { for _ in 0..<count { write(literal: UInt32(Self.frequent), bits: 8) } }
         }
+    }
+
+    /// Writes that the probabilities of vectors are as they were.
+    mutating func writeNoVectors() {
+        for probability in VP8Probabilities.vectorUpdates.joined() { write(false, probability: probability) }
     }
 
     private static let rare: UInt8 = 1

@@ -1,4 +1,4 @@
-/// Probabilities of VP8 that frames without coefficients need.
+/// Probabilities of VP8 that the frames made here need.
 enum VP8Probabilities {
     /// That a probability of vectors is left as it is: rows, then columns (RFC 6386 section 17.2,
     /// mv_entropy_update_probs).
@@ -13,6 +13,18 @@ enum VP8Probabilities {
         [7, 1, 1, 143], [14, 18, 14, 107], [135, 64, 57, 68], [60, 56, 128, 65], [159, 134, 128, 34],
         [234, 188, 128, 28],
     ]
+
+    /// That a macroblock has no motion, by whether its neighbours have none (section 16.3): above and left weigh 2 each, above
+    /// left 1. Neighbours outside of the frame and intra ones do not count.
+    static func noMotion(above: Bool, left: Bool, aboveLeft: Bool) -> UInt8 {
+        modeContexts[(above ? 2 : 0) &+ (left ? 2 : 0) &+ (aboveLeft ? 1 : 0)][0]
+    }
+
+    /// `coefficientUpdates`, from 0 to 1,055.
+    static func coefficientUpdate(_ index: Int) -> UInt8 {
+        let (row, place) = (coefficientUpdates[index / 11], index % 11)
+        return place < row.count ? row[place] : 255
+    }
 
     /// That a probability of coefficients is left as it is (RFC 6386 section 13.4, coeff_update_probs): 4 block types
     /// of 8 bands of 3 contexts, 11 each. Values missing at the end of a row are 255.

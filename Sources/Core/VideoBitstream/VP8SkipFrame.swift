@@ -15,15 +15,14 @@ public enum VP8SkipFrame {
         var encoder = VP8BoolEncoder()
         encoder.writeHeader(refreshesLast: false)
         encoder.writeNoCoefficients()
-        for probability in VP8Probabilities.vectorUpdates.joined() { encoder.write(false, probability: probability) }
+        encoder.writeNoVectors()
         let columns = (size.width &+ 15) / 16
         for row in 0..<(size.height &+ 15) / 16 {
             for column in 0..<columns {
                 encoder.writeSkippedMacroblock()
-                // The weights of neighbours without motion: above and left 2 each, above left 1. Neighbours outside the
-                // frame do not count.
-                let weight = (row > 0 ? 2 : 0) &+ (column > 0 ? 2 : 0) &+ (row > 0 && column > 0 ? 1 : 0)
-                encoder.write(false, probability: VP8Probabilities.modeContexts[weight][0])
+                let probability = VP8Probabilities.noMotion(
+                    above: row > 0, left: column > 0, aboveLeft: row > 0 && column > 0)
+                encoder.write(false, probability: probability)
             }
         }
         return encoder.frame(version: version)

@@ -58,7 +58,7 @@ public struct VP8UpdateFrame {
         let skip = Self.probability(of: kinds.count { !$0.isSkipped }, in: total)
         let intra = Self.probability(of: kinds.count { $0.isIntra }, in: total)
         encoder.writeModeProbabilities(skip: skip, intra: intra, hasOnlyMean: true)
-        for probability in VP8Probabilities.vectorUpdates.joined() { encoder.write(false, probability: probability) }
+        encoder.writeNoVectors()
         for row in 0..<rows {
             for column in 0..<columns {
                 let kind = kinds[row &* columns &+ column]
@@ -70,29 +70,25 @@ public struct VP8UpdateFrame {
                     encoder.write(false, probability: 255)
                 } else {
                     encoder.write(false, probability: 255)
-                    encoder.write(false, probability: VP8Probabilities.modeContexts[weight(row, column)][0])
+                    encoder.write(false, probability: noMotion(row, column))
                 }
             }
         }
         return encoder.frame(version: version, coefficients: tokens.bytes(probabilities))
     }
 
-    /// Of the neighbours without motion: above and left 2 each, above left 1 (section 16.3). Intra ones do not count.
-    private func weight(_ row: Int, _ column: Int) -> Int {
+    private func noMotion(_ row: Int, _ column: Int) -> UInt8 {
         let index = row &* columns &+ column
-        var weight = 0
-        if row > 0, !kinds[index &- columns].isIntra { weight &+= 2 }
-        if column > 0, !kinds[index &- 1].isIntra { weight &+= 2 }
-        if row > 0, column > 0, !kinds[index &- columns &- 1].isIntra { weight &+= 1 }
-        return weight
+        return VP8Probabilities.noMotion(
+            above: row > 0 && !kinds[index &- columns].isIntra, left: column > 0 && !kinds[index &- 1].isIntra,
+            aboveLeft: row > 0 && column > 0 && !kinds[index &- columns &- 1].isIntra)
     }
 
     /// Tells each probability that is used, as those of earlier frames are not known.
     private func writeProbabilities(_ encoder: inout VP8BoolEncoder) -> [UInt8] {
         var probabilities = [UInt8](repeating: 128, count: VP8Tokens.probabilityCount)
         for index in probabilities.indices {
-            let (row, place) = (VP8Probabilities.coefficientUpdates[index / 11], index % 11)
-            let update = place < row.count ? row[place] : 255
+            let update = VP8Probabilities.coefficientUpdate(index)
             guard let probability = tokens.probability(index) else {
                 encoder.write(false, probability: update)
                 continue
@@ -136,9 +132,9 @@ public struct VP8UpdateFrame {
             (canvas.y, canvas.strideY, 0, 16), (canvas.u, canvas.strideC, 256, 8), (canvas.v, canvas.strideC, 320, 8),
         ] {
             let scale = 16 / side
+            let (right, bottom) = (size.width / scale - 1, size.height / scale - 1)
             for line in 0..<side {
                 for column in 0..<side {
-                    let (right, bottom) = (size.width / scale - 1, size.height / scale - 1)
                     let place = min(y / scale + line, bottom) * stride + min(x / scale + column, right)
                     padded[start + line * side + column] = plane[place]
                 }
