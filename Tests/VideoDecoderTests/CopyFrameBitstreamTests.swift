@@ -30,6 +30,9 @@ import VideoBitstream
         let (picture, scratch) = (Picture(Self.size), Picture(Self.size))
         picture.set(first)
         var frame = VP8CopyFrame(Self.size)
+        var entropy = VP8EntropyState()
+        let isRead = key.withUnsafeBytes { entropy.note($0) }
+        #expect(isRead)
         var stream = [key]
         var shown = [picture.bytes]
         var sizes = 0
@@ -37,7 +40,7 @@ import VideoBitstream
         for _ in 0..<250 {
             Self.choose(&frame, kind, &random)
             uncodable += frame.restrict()
-            let bytes = frame.encode(version: 2)
+            let bytes = frame.encode(version: 2, entropy: entropy)
             frame.apply(to: picture.planes, scratch: scratch.planes)
             let decoded = try #require(try bytes.withUnsafeBytes { try decoder.decode($0) })
             try #require(decoded.planes == picture.bytes)
@@ -63,11 +66,14 @@ import VideoBitstream
         request.allowsRecoveryFrames = true
         var instant = MediaInstant(nanoseconds: 5_000_000_000)
         let (picture, scratch) = (Picture(Self.size), Picture(Self.size))
+        var entropy = VP8EntropyState()
         var changed = BlockMap(Self.size)
         changed.insert(PixelRect(x: 0, y: 0, width: 16, height: 16))
         func encode() throws -> FrameReferences {
             instant = instant + .milliseconds(33)
             let frame = try #require(try encoder.encode(canvas, changed: changed, at: instant, request))
+            let isRead = entropy.note(frame.bytes)
+            #expect(isRead)
             picture.set(try #require(try decoder.decode(frame.bytes)))
             return frame.references
         }
@@ -88,7 +94,7 @@ import VideoBitstream
         let before = picture.bytes
         frame.apply(to: picture.planes, scratch: scratch.planes)
         let after = picture.bytes
-        let bytes = frame.encode(version: 2, stored: stored)
+        let bytes = frame.encode(version: 2, stored: stored, entropy: entropy)
         #expect(bytes[0] & 1 == 1 && bytes[0] >> 1 & 7 == 2 && bytes[0] >> 4 & 1 == 1)
         _ = try bytes.withUnsafeBytes { try decoder.decode($0) }
         // A recovery frame that changes one block shows which picture the buffer holds.

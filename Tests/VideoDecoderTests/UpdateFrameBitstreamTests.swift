@@ -17,6 +17,9 @@ import VideoBitstream
         let first = try #require(try key.withUnsafeBytes { try decoder.decode($0) })
         let picture = Stream.Picture(Self.size)
         picture.set(first)
+        var entropy = VP8EntropyState()
+        let isRead = key.withUnsafeBytes { entropy.note($0) }
+        #expect(isRead)
         let canvas = Stream.texture(&random)
         var frame = VP8UpdateFrame(Self.size)
         var stream = [key]
@@ -25,7 +28,8 @@ import VideoBitstream
         for _ in 0..<200 {
             let blocks = Self.draw(on: canvas, &random)
             let bytes = frame.encode(
-                canvas.frame, blocks, onto: picture.planes, quantizer: quantizer, version: 2)
+                canvas.frame, blocks, onto: picture.planes,
+                VP8UpdateFrame.Settings(quantizer: quantizer, version: 2, entropy: entropy))
             let decoded = try #require(try bytes.withUnsafeBytes { try decoder.decode($0) })
             try #require(decoded.planes == picture.bytes)
             stream.append(bytes)
@@ -49,6 +53,9 @@ import VideoBitstream
             try encoder.encode(
                 canvas, changed: BlockMap(size, filled: true), at: MediaInstant(nanoseconds: 1), request))
         _ = try #require(try decoder.decode(key.bytes))
+        var entropy = VP8EntropyState()
+        let isRead = entropy.note(key.bytes)
+        #expect(isRead)
         let whole = PixelSize(width: (size.width + 15) & ~15, height: (size.height + 15) & ~15)
         let picture = Stream.Picture(whole)
         // The key frame of a flat canvas is exact, also in the padding.
@@ -56,7 +63,9 @@ import VideoBitstream
         var frame = VP8UpdateFrame(size)
         for _ in 0..<30 {
             let blocks = Self.draw(on: canvas, &random)
-            let bytes = frame.encode(canvas.frame, blocks, onto: picture.planes, quantizer: 7, version: 2)
+            let bytes = frame.encode(
+                canvas.frame, blocks, onto: picture.planes,
+                VP8UpdateFrame.Settings(quantizer: 7, version: 2, entropy: entropy))
             let shown = try #require(try bytes.withUnsafeBytes { try decoder.decode($0) })
             let planes = picture.planes
             for row in 0..<size.height {

@@ -81,6 +81,8 @@ final class VP8EncoderCore {
     private(set) var buffersOfLastFrame: Set<ReferenceSlot> = []
     private let copies: ReferenceCopies
     private lazy var update = VP8UpdateFrame(size)
+    /// What the viewers' decoders have.
+    private var entropy = VP8EntropyState()
 
     init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
         guard size.width >= 2, size.height >= 2, size.width <= 16_382, size.height <= 16_382 else {
@@ -188,8 +190,13 @@ final class VP8EncoderCore {
             isFresh = false
             noteBuffers(settings)
             lastQuantizer = Int(cvpx_last_quantizer(context))
+            let bytes = UnsafeRawBufferPointer(start: frame.buf, count: frame.sz)
+            guard entropy.note(bytes) else {
+                isFresh = true
+                throw CodecFailure(code: -1, message: "libvpx made a frame that cannot be read")
+            }
             return EncodedFrame(
-                bytes: UnsafeRawBufferPointer(start: frame.buf, count: frame.sz),
+                bytes: bytes,
                 isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: lastQuantizer,
                 layer: settings.isDisposable ? 1 : 0)
         }
@@ -232,7 +239,7 @@ final class VP8EncoderCore {
         try readLastFrame()
         frame.apply(to: copies.picture, scratch: copies.scratch)
         copies.isLibraryCurrent = false
-        return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame))
+        return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame, entropy: entropy))
     }
 
     /// Codes some blocks without libvpx, which copies the whole picture for each frame. libvpx goes on from what the viewers see
@@ -241,9 +248,9 @@ final class VP8EncoderCore {
         precondition(buffersOfLastFrame.isEmpty, "libvpx would change a reference, too")
         try readLastFrame()
         copies.isLibraryCurrent = false
-        let bytes = update.encode(
-            input, active.blocks, onto: copies.picture, quantizer: VP8Segments.index(of: quantizer),
-            version: Self.version)
+        let settings = VP8UpdateFrame.Settings(
+            quantizer: VP8Segments.index(of: quantizer), version: Self.version, entropy: entropy)
+        let bytes = update.encode(input, active.blocks, onto: copies.picture, settings)
         lastQuantizer = quantizer
         return EncodedFrame(bytes: copies.keep(bytes), isKeyframe: false, quantizer: quantizer)
     }

@@ -23,45 +23,11 @@ extension VP8BoolEncoder {
         write(literal: refreshesLast ? 1 : 0, bits: 1)
     }
 
-    /// Writes that no macroblock has coefficients, and none is intra.
+    /// Writes that no probability of coefficients changes.
     mutating func writeNoCoefficients() {
         for index in 0..<VP8Tokens.probabilityCount {
             write(false, probability: VP8Probabilities.coefficientUpdate(index))
         }
-        writeModeProbabilities(skip: Self.rare, intra: Self.rare)
-    }
-
-    /// Writes the probabilities of macroblocks' modes. All inter ones are predicted from the last frame.
-    /// - Parameters:
-    ///   - skip: that one is not skipped.
-    ///   - intra: that one is intra.
-    ///   - hasOnlyMean: all intra macroblocks have DC_PRED.
-    mutating func writeModeProbabilities(skip: UInt8, intra: UInt8, hasOnlyMean: Bool = false) {
-        // Macroblocks may be skipped.
-        write(literal: 1, bits: 1)
-        write(literal: UInt32(skip), bits: 8)
-        write(literal: UInt32(intra), bits: 8)
-        write(literal: UInt32(Self.frequent), bits: 8)
-        write(literal: 128, bits: 8)
-        for count in [4, 3] {
-            write(literal: hasOnlyMean ? 1 : 0, bits: 1)
-            if hasOnlyMean { for _ in 0..<count { write(literal: UInt32(Self.frequent), bits: 8) } }
-        }
-    }
-
-    /// Writes that the probabilities of vectors are as they were.
-    mutating func writeNoVectors() {
-        for probability in VP8Probabilities.vectorUpdates.joined() { write(false, probability: probability) }
-    }
-
-    private static let rare: UInt8 = 1
-    private static let frequent: UInt8 = 255
-
-    /// Writes what comes before a macroblock's mode: skipped, inter, the last frame (section 19.3).
-    mutating func writeSkippedMacroblock() {
-        write(true, probability: Self.rare)
-        write(true, probability: Self.rare)
-        write(false, probability: Self.frequent)
     }
 
     /// Ends the first partition.

@@ -2,10 +2,13 @@
 enum VP8Probabilities {
     /// That a probability of vectors is left as it is: rows, then columns (RFC 6386 section 17.2,
     /// mv_entropy_update_probs).
-    static let vectorUpdates: [[UInt8]] = [
-        [237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254],
-        [231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254],
+    private static let vectorUpdates: [UInt8] = [
+        237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254,
+        231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254,
     ]
+
+    /// - Parameter index: 0..<38.
+    static func vectorUpdate(_ index: Int) -> UInt8 { vectorUpdates[index] }
 
     /// Of the modes of vectors, by the weight of the neighbours that have the same one (RFC 6386 section 16.3,
     /// vp8_mode_contexts).
@@ -14,16 +17,11 @@ enum VP8Probabilities {
         [234, 188, 128, 28],
     ]
 
-    /// That a macroblock has no motion, by whether its neighbours have none (section 16.3): above and left weigh 2 each, above
-    /// left 1. Neighbours outside of the frame and intra ones do not count.
-    static func noMotion(above: Bool, left: Bool, aboveLeft: Bool) -> UInt8 {
-        modeContexts[(above ? 2 : 0) &+ (left ? 2 : 0) &+ (aboveLeft ? 1 : 0)][0]
-    }
-
     /// `coefficientUpdates`, from 0 to 1,055.
-    static func coefficientUpdate(_ index: Int) -> UInt8 {
-        let (row, place) = (coefficientUpdates[index / 11], index % 11)
-        return place < row.count ? row[place] : 255
+    static func coefficientUpdate(_ index: Int) -> UInt8 { allCoefficientUpdates[index] }
+
+    private static let allCoefficientUpdates = coefficientUpdates.flatMap { row in
+        row + [UInt8](repeating: 255, count: 11 - row.count)
     }
 
     /// That a probability of coefficients is left as it is (RFC 6386 section 13.4, coeff_update_probs): 4 block types

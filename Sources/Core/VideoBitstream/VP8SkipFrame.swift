@@ -15,16 +15,10 @@ public enum VP8SkipFrame {
         var encoder = VP8BoolEncoder()
         encoder.writeHeader(refreshesLast: false)
         encoder.writeNoCoefficients()
-        encoder.writeNoVectors()
-        let columns = (size.width &+ 15) / 16
-        for row in 0..<(size.height &+ 15) / 16 {
-            for column in 0..<columns {
-                encoder.writeSkippedMacroblock()
-                let probability = VP8Probabilities.noMotion(
-                    above: row > 0, left: column > 0, aboveLeft: row > 0 && column > 0)
-                encoder.write(false, probability: probability)
-            }
-        }
+        var modes = VP8MacroblockModes(size)
+        _ = modes.chooseVectorModes()
+        // It uses none of the probabilities that a decoder keeps.
+        modes.write(&encoder, VP8EntropyState())
         return encoder.frame(version: version)
     }
 }

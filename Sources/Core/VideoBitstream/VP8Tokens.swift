@@ -1,8 +1,8 @@
 /// The tokens of a frame's coefficients (RFC 6386 section 13): all decisions about them, so that the probabilities which fit
 /// best can be told before they are written.
 struct VP8Tokens {
-    /// Of a block's coefficients (section 13.3): luma without the first ones, these, and chroma.
-    enum Plane: Int { case luma, secondary, chroma }
+    /// Of a block's coefficients (section 13.3): luma without the first ones, these, chroma, and luma with the first ones.
+    enum Plane: Int { case luma, secondary, chroma, whole }
 
     /// 4 kinds of blocks, 8 bands, 3 contexts, 11 decisions.
     static let probabilityCount = 4 * 8 * 3 * 11
@@ -28,18 +28,21 @@ struct VP8Tokens {
     mutating func beginRow() { left = InlineArray(repeating: 0) }
 
     /// A macroblock without coefficients.
-    mutating func skip(column: Int) {
+    /// - Parameter hasSecondary: it has the secondary transform.
+    mutating func skip(column: Int, hasSecondary: Bool = true) {
+        let last = (above: above[column][8], left: left[8])
         above[column] = InlineArray(repeating: 0)
         left = InlineArray(repeating: 0)
+        if !hasSecondary { (above[column][8], left[8]) = last }
     }
 
-    /// A block of the secondary transform; then 16 of luma, and 8 of chroma, by their indices.
+    /// A block of the secondary transform, if there is one; then 16 of luma, and 8 of chroma, by their indices.
     mutating func append(secondary levels: VP8Rows, column: Int) {
         append(levels, .secondary, from: 0, column, above: 8, left: 8)
     }
 
-    mutating func append(luma levels: VP8Rows, index: Int, column: Int) {
-        append(levels, .luma, from: 1, column, above: index & 3, left: index >> 2)
+    mutating func append(luma levels: VP8Rows, index: Int, column: Int, isWhole: Bool) {
+        append(levels, isWhole ? .whole : .luma, from: isWhole ? 0 : 1, column, above: index & 3, left: index >> 2)
     }
 
     /// - Parameter index: 0...3 of U, 4...7 of V.
@@ -147,11 +150,24 @@ struct VP8Tokens {
 
     // MARK: Bytes
 
-    /// The best probability, nil if none is used.
-    func probability(_ index: Int) -> UInt8? {
-        let (zeros, ones) = (UInt64(counts[2 * index]), UInt64(counts[2 * index + 1]))
-        let total = zeros &+ ones
-        return total == 0 ? nil : UInt8(min(max((zeros &* 256 &+ total / 2) / total, 1), 255))
+    /// Tells the probabilities that pay (section 13.4).
+    /// - Parameter known: what decoders have.
+    /// - Returns: those that the tokens are written with.
+    func writeProbabilities(_ encoder: inout VP8BoolEncoder, _ known: [UInt8]) -> [UInt8] {
+        var probabilities = known
+        for index in known.indices {
+            let update = VP8Probabilities.coefficientUpdate(index)
+            let counts = VP8BitCounts(zeros: Int(counts[2 &* index]), ones: Int(counts[2 &* index &+ 1]))
+            let best = counts.probability
+            guard counts.paysToTell(best, insteadOf: known[index], bits: 8, update: update) else {
+                encoder.write(false, probability: update)
+                continue
+            }
+            encoder.write(true, probability: update)
+            encoder.write(literal: UInt32(best), bits: 8)
+            probabilities[index] = best
+        }
+        return probabilities
     }
 
     /// The partition of all tokens.

@@ -99,6 +99,9 @@ struct VP8Quantizer {
     /// Smaller levels are rounded to zero more often than not: they cost more than they show.
     private let rounding: VP8Rows
 
+    /// Of all coefficients but the first.
+    var step: Int { Int(steps.a[1]) }
+
     init(first: Int, others: Int) {
         let row = VP8Rows.Row(repeating: Int32(others))
         steps = VP8Rows(a: row, b: row, c: row, d: row).with(first: Int32(first))

@@ -1,133 +1,110 @@
 public import MediaCore
 
-/// A VP8 inter frame that codes some macroblocks and skips all others. Each of them is predicted from what it was in the last
-/// frame, or from the mean of the pixels around it (DC_PRED), whichever is closer.
+/// A VP8 inter frame that codes some macroblocks, and skips all others or moves what is there. Those that are coded are
+/// predicted from what is there then, or from the pixels around them, whichever takes fewer bits.
 ///
-/// The time that it takes depends on what is coded. It has no loop filter, changes no probability of later frames, and
-/// needs to know none of earlier ones (RFC 6386 section 9).
+/// The time that it takes depends on what is coded. It has no loop filter, and changes no probability of later frames
+/// (RFC 6386 section 9).
 public struct VP8UpdateFrame {
     private let size: PixelSize
-    private let columns: Int
-    private let rows: Int
-    private var kinds: [VP8MacroblockKind]
+    private var modes: VP8MacroblockModes
     private var tokens: VP8Tokens
-    /// A macroblock that extends beyond the canvas, with its last pixels repeated.
-    private var padded = [UInt8](repeating: 0, count: 384)
 
     public init(_ size: PixelSize) {
         self.size = size
-        columns = (size.width + 15) / 16
-        rows = (size.height + 15) / 16
-        kinds = [VP8MacroblockKind](repeating: .skipped, count: columns * rows)
-        tokens = VP8Tokens(columns: columns)
+        modes = VP8MacroblockModes(size)
+        tokens = VP8Tokens(columns: modes.columns)
+    }
+
+    /// What decoders know before a frame, and what they are told.
+    public struct Settings {
+        /// The index, 0...127 (section 9.6).
+        public var quantizer: Int
+        /// Of the stream, 1...3 (section 9.1).
+        public var version: UInt8
+        /// What decoders have before the frame.
+        public var entropy: VP8EntropyState
+        /// Golden and alternate buffers that get the frame besides the last frame's.
+        public var stored: Set<ReferenceSlot>
+
+        public init(
+            quantizer: Int, version: UInt8, entropy: VP8EntropyState = VP8EntropyState(),
+            stored: Set<ReferenceSlot> = []
+        ) {
+            self.quantizer = quantizer
+            self.version = version
+            self.entropy = entropy
+            self.stored = stored
+        }
     }
 
     /// Makes the frame.
     /// - Parameters:
     ///   - blocks: the macroblocks to code, other than 0, row by row.
+    ///   - moved: a copy frame after `restrict` that the frame begins with, and that was applied to `picture`.
     ///   - picture: what decoders show before the frame. It becomes what they show after it, bit for bit.
-    ///   - quantizer: the index, 0...127 (section 9.6).
-    ///   - version: of the stream, 1...3 (section 9.1).
     public mutating func encode(
-        _ canvas: I420Frame, _ blocks: [UInt8], onto picture: VP8Picture, quantizer: Int, version: UInt8
+        _ canvas: I420Frame, _ blocks: [UInt8], after moved: VP8CopyFrame? = nil, onto picture: VP8Picture,
+        _ settings: Settings
     ) -> [UInt8] {
-        precondition(canvas.size == size && blocks.count == columns * rows, "a canvas of another size")
-        let quantizers = VP8Quantizer.Set(index: quantizer)
+        precondition(canvas.size == size && blocks.count == modes.columns * modes.rows, "a canvas of another size")
+        modes.begin(moved?.vectors)
         tokens.beginFrame()
-        for row in 0..<rows {
-            tokens.beginRow()
-            for column in 0..<columns {
-                let index = row &* columns &+ column
-                kinds[index] = .skipped
-                if blocks[index] != 0 {
-                    kinds[index] = code(canvas, picture, row: row, column: column, quantizers)
+        // Vectors are told from those of neighbours, which intra ones have not.
+        let allowsIntra = moved?.areVectorsNear ?? true
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: VP8MacroblockCoder.Scratch.count) { scratch in
+            var coder = VP8MacroblockCoder(
+                VP8Quantizer.Set(index: settings.quantizer), allowsIntra: allowsIntra,
+                scratch: scratch.baseAddress.unsafelyUnwrapped)
+            for row in 0..<modes.rows {
+                tokens.beginRow()
+                for column in 0..<modes.columns {
+                    if blocks[row &* modes.columns &+ column] != 0 {
+                        code(canvas, picture, row: row, column: column, &coder)
+                    } else {
+                        tokens.skip(column: column)
+                    }
                 }
-                if kinds[index].isSkipped { tokens.skip(column: column) }
             }
         }
-        return bytes(quantizer: quantizer, version: version)
-    }
-
-    // MARK: Bits
-
-    private func bytes(quantizer: Int, version: UInt8) -> [UInt8] {
+        let uncodable = modes.chooseVectorModes()
+        precondition(uncodable == 0, "a vector was not restricted")
         var encoder = VP8BoolEncoder(capacity: 2_048)
-        encoder.writeHeader(quantizer: quantizer, refreshesLast: true)
-        let probabilities = writeProbabilities(&encoder)
-        let total = kinds.count
-        let skip = Self.probability(of: kinds.count { !$0.isSkipped }, in: total)
-        let intra = Self.probability(of: kinds.count { $0.isIntra }, in: total)
-        encoder.writeModeProbabilities(skip: skip, intra: intra, hasOnlyMean: true)
-        encoder.writeNoVectors()
-        for row in 0..<rows {
-            for column in 0..<columns {
-                let kind = kinds[row &* columns &+ column]
-                encoder.write(kind.isSkipped, probability: skip)
-                encoder.write(!kind.isIntra, probability: intra)
-                if kind.isIntra {
-                    // Both luma and chroma are predicted from the mean.
-                    encoder.write(false, probability: 255)
-                    encoder.write(false, probability: 255)
-                } else {
-                    encoder.write(false, probability: 255)
-                    encoder.write(false, probability: noMotion(row, column))
-                }
-            }
-        }
-        return encoder.frame(version: version, coefficients: tokens.bytes(probabilities))
-    }
-
-    private func noMotion(_ row: Int, _ column: Int) -> UInt8 {
-        let index = row &* columns &+ column
-        return VP8Probabilities.noMotion(
-            above: row > 0 && !kinds[index &- columns].isIntra, left: column > 0 && !kinds[index &- 1].isIntra,
-            aboveLeft: row > 0 && column > 0 && !kinds[index &- columns &- 1].isIntra)
-    }
-
-    /// Tells each probability that is used, as those of earlier frames are not known.
-    private func writeProbabilities(_ encoder: inout VP8BoolEncoder) -> [UInt8] {
-        var probabilities = [UInt8](repeating: 128, count: VP8Tokens.probabilityCount)
-        for index in probabilities.indices {
-            let update = VP8Probabilities.coefficientUpdate(index)
-            guard let probability = tokens.probability(index) else {
-                encoder.write(false, probability: update)
-                continue
-            }
-            encoder.write(true, probability: update)
-            encoder.write(literal: UInt32(probability), bits: 8)
-            probabilities[index] = probability
-        }
-        return probabilities
-    }
-
-    private static func probability(of count: Int, in total: Int) -> UInt8 {
-        UInt8(min(max(count * 256 / total, 1), 255))
+        encoder.writeHeader(quantizer: settings.quantizer, refreshesLast: true, stored: settings.stored)
+        let probabilities = tokens.writeProbabilities(&encoder, settings.entropy.coefficients)
+        modes.write(&encoder, settings.entropy)
+        return encoder.frame(version: settings.version, coefficients: tokens.bytes(probabilities))
     }
 
     // MARK: Pixels
 
     private mutating func code(
-        _ canvas: I420Frame, _ picture: VP8Picture, row: Int, column: Int, _ quantizers: VP8Quantizer.Set
-    ) -> VP8MacroblockKind {
+        _ canvas: I420Frame, _ picture: VP8Picture, row: Int, column: Int, _ coder: inout VP8MacroblockCoder
+    ) {
         let (x, y) = (column &* 16, row &* 16)
-        let target = VP8Picture(
-            y: picture.y + (y &* picture.strideY &+ x), u: picture.u + (y / 2 &* picture.strideC &+ x / 2),
-            v: picture.v + (y / 2 &* picture.strideC &+ x / 2), strideY: picture.strideY, strideC: picture.strideC)
+        let index = row &* modes.columns &+ column
+        let columns = modes.columns
+        func place(_ source: I420Frame) -> VP8MacroblockPlace {
+            VP8MacroblockPlace(source, picture, row: row, column: column, columns: columns)
+        }
         guard x + 16 > size.width || y + 16 > size.height else {
             let source = I420Frame(
                 size: size, y: canvas.y + (y &* canvas.strideY &+ x), u: canvas.u + (y / 2 &* canvas.strideC &+ x / 2),
                 v: canvas.v + (y / 2 &* canvas.strideC &+ x / 2), strideY: canvas.strideY, strideC: canvas.strideC)
-            return VP8Macroblock(source, target, row, column).code(quantizers, &tokens)
+            return coder.code(place(source)) { note($0, index, column) }
         }
-        pad(canvas, x, y)
-        return padded.withUnsafeBufferPointer { padded in
-            let base = padded.baseAddress.unsafelyUnwrapped
-            let source = I420Frame(size: size, y: base, u: base + 256, v: base + 320, strideY: 16, strideC: 8)
-            return VP8Macroblock(source, target, row, column).code(quantizers, &tokens)
-        }
+        let padded = coder.scratch.padded
+        pad(canvas, x, y, padded)
+        let source = I420Frame(size: size, y: padded, u: padded + 256, v: padded + 320, strideY: 16, strideC: 8)
+        coder.code(place(source)) { note($0, index, column) }
     }
 
-    private mutating func pad(_ canvas: I420Frame, _ x: Int, _ y: Int) {
+    private mutating func note(_ coded: borrowing VP8CodedMacroblock, _ index: Int, _ column: Int) {
+        modes.set(index, coded)
+        coded.append(to: &tokens, column: column)
+    }
+
+    private func pad(_ canvas: I420Frame, _ x: Int, _ y: Int, _ padded: UnsafeMutablePointer<UInt8>) {
         for (plane, stride, start, side) in [
             (canvas.y, canvas.strideY, 0, 16), (canvas.u, canvas.strideC, 256, 8), (canvas.v, canvas.strideC, 320, 8),
         ] {

@@ -1,0 +1,347 @@
+import MediaCore
+
+/// A macroblock as it is coded.
+struct VP8CodedMacroblock {
+    var luma = VP8Prediction.inter
+    var chroma = VP8Prediction.mean
+    var subblocks = InlineArray<16, VP8SubblockMode>(repeating: .mean)
+    /// 16 blocks of luma, 8 of chroma, and the secondary one.
+    var levels = InlineArray<25, VP8Rows>(repeating: VP8Rows())
+    /// About what it takes, in 1/16 bit.
+    fileprivate(set) var cost = 0
+
+    var hasCoefficients: Bool {
+        for index in 0..<24 where !levels[index].isZero { return true }
+        return luma != .subblocks && !levels[24].isZero
+    }
+
+    func append(to tokens: inout VP8Tokens, column: Int) {
+        guard hasCoefficients else { return tokens.skip(column: column, hasSecondary: luma != .subblocks) }
+        if luma != .subblocks { tokens.append(secondary: levels[24], column: column) }
+        for index in 0..<16 {
+            tokens.append(luma: levels[index], index: index, column: column, isWhole: luma == .subblocks)
+        }
+        for index in 0..<8 { tokens.append(chroma: levels[16 &+ index], index: index, column: column) }
+    }
+}
+
+/// Codes macroblocks of an inter frame: chooses for each what it is predicted from, by the bits that its coefficients take.
+struct VP8MacroblockCoder {
+    private let quantizers: VP8Quantizer.Set
+    /// What a difference of one pixel costs, about, in 1/16 bit.
+    private let costOfDifference: Int
+    private let allowsIntra: Bool
+    let scratch: Scratch
+    private var inter = VP8CodedMacroblock()
+    private var whole = VP8CodedMacroblock()
+    private var split = VP8CodedMacroblock()
+
+    /// Predictions: luma in lines of 16 pixels, chroma in lines of 8; and luma that is made of subblocks, with its edges.
+    struct Scratch {
+        static let count = 256 + 64 + 64 + 32 * 18 + 384
+        static let stride = 32
+        let y: UnsafeMutablePointer<UInt8>
+        var u: UnsafeMutablePointer<UInt8> { y + 256 }
+        var v: UnsafeMutablePointer<UInt8> { y + 320 }
+        var split: UnsafeMutablePointer<UInt8> { y + (384 + Self.stride + 8) }
+        /// The source of a macroblock that extends beyond the canvas, with its last pixels repeated.
+        var padded: UnsafeMutablePointer<UInt8> { y + (Self.count - 384) }
+    }
+
+    /// - Parameter scratch: `Scratch.count` bytes.
+    init(_ quantizers: VP8Quantizer.Set, allowsIntra: Bool, scratch: UnsafeMutablePointer<UInt8>) {
+        self.quantizers = quantizers
+        costOfDifference = max(32 / quantizers.luma.step, 1)
+        self.allowsIntra = allowsIntra
+        self.scratch = Scratch(y: scratch)
+    }
+
+    /// What less than this takes, in 1/16 bit, is not tried otherwise.
+    private static let cheap = 16 * 24
+
+    /// The target becomes what decoders show.
+    mutating func code(_ place: VP8MacroblockPlace, _ body: (borrowing VP8CodedMacroblock) -> Void) {
+        inter.luma = .inter
+        inter.cost = 16 + Self.codeLuma(quantizers, place, place.y.target, place.y.stride, &inter.levels)
+        inter.cost &+= Self.codeChroma(quantizers, place, place.u.target, place.v.target, place.u.stride, &inter.levels)
+        guard allowsIntra, inter.cost > Self.cheap else { return finish(place, inter, body) }
+        predictChroma(place)
+        let chroma = Self.codeChroma(quantizers, place, scratch.u, scratch.v, 8, &whole.levels) &+ 32
+        predictWhole(place)
+        whole.cost = chroma &+ 48 &+ Self.codeLuma(quantizers, place, scratch.y, 16, &whole.levels)
+        let limit = min(inter.cost, whole.cost)
+        split.cost = chroma &+ 32
+        if codeSubblocks(place, limit: limit) {
+            split.luma = .subblocks
+            split.chroma = whole.chroma
+            for index in 16..<24 { split.levels[index] = whole.levels[index] }
+            showChromaPrediction(place)
+            showSplit(place)
+            return finish(place, split, body)
+        }
+        guard whole.cost < inter.cost else { return finish(place, inter, body) }
+        showChromaPrediction(place)
+        for line in 0..<16 { (place.y.target + line &* place.y.stride).update(from: scratch.y + line &* 16, count: 16) }
+        finish(place, whole, body)
+    }
+
+    /// Adds what is coded to the prediction.
+    private func finish(
+        _ place: VP8MacroblockPlace, _ coded: borrowing VP8CodedMacroblock,
+        _ body: (borrowing VP8CodedMacroblock) -> Void
+    ) {
+        if coded.luma != .subblocks {
+            let first = quantizers.secondary.coefficients(coded.levels[24]).inverseWalshTransform
+            for index in 0..<16 {
+                let coefficients = quantizers.luma.coefficients(coded.levels[index])
+                Self.show(
+                    coefficients.with(first: first[index >> 2, index & 3]), place.y.target(index & 3, index >> 2),
+                    place.y.stride)
+            }
+        }
+        for index in 0..<8 {
+            let plane = index < 4 ? place.u : place.v
+            Self.show(
+                quantizers.chroma.coefficients(coded.levels[16 &+ index]),
+                plane.target(index & 1, index >> 1 & 1), plane.stride)
+        }
+        body(coded)
+    }
+
+    private static func show(_ coefficients: VP8Rows, _ target: UnsafeMutablePointer<UInt8>, _ stride: Int) {
+        guard !coefficients.isZero else { return }
+        VP8Block(target, stride).adding(coefficients.inverseCosineTransform).store(target, stride)
+    }
+
+    // MARK: Levels
+
+    /// With the secondary transform.
+    /// - Returns: the cost.
+    private static func codeLuma(
+        _ quantizers: VP8Quantizer.Set, _ place: VP8MacroblockPlace, _ prediction: UnsafePointer<UInt8>, _ stride: Int,
+        _ levels: inout InlineArray<25, VP8Rows>
+    ) -> Int {
+        var first = VP8Rows()
+        var cost = 0
+        for index in 0..<16 {
+            let (x, y) = (index & 3, index >> 2)
+            guard place.isVisible(x, y) else {
+                levels[index] = VP8Rows()
+                // Whatever needs the fewest coefficients: the rows or columns that can be seen, mirrored.
+                first[y, x] =
+                    y < place.visible.rows
+                    ? first[y, min(3 &- x, place.visible.columns &- 1)]
+                    : first[min(3 &- y, place.visible.rows &- 1), x]
+                continue
+            }
+            let block = place.y.source(x, y)
+            let coefficients = block.residuals(VP8Block(prediction + (y &* 4 &* stride &+ x &* 4), stride)).cosineTransform
+            first[y, x] = coefficients.a[0]
+            levels[index] = quantizers.luma.levels(coefficients.with(first: 0))
+            cost &+= levels[index].cost
+        }
+        levels[24] = quantizers.secondary.levels(first.walshTransform)
+        return cost &+ levels[24].cost
+    }
+
+    private static func codeChroma(
+        _ quantizers: VP8Quantizer.Set, _ place: VP8MacroblockPlace, _ u: UnsafePointer<UInt8>, _ v: UnsafePointer<UInt8>, _ stride: Int,
+        _ levels: inout InlineArray<25, VP8Rows>
+    ) -> Int {
+        var cost = 0
+        for index in 0..<8 {
+            let (x, y) = (index & 1, index >> 1 & 1)
+            levels[16 &+ index] = VP8Rows()
+            guard place.isVisible(2 &* x, 2 &* y) else { continue }
+            let (plane, prediction) = index < 4 ? (place.u, u) : (place.v, v)
+            let block = VP8Block(prediction + (y &* 4 &* stride &+ x &* 4), stride)
+            levels[16 &+ index] = quantizers.chroma.levels(plane.source(x, y).residuals(block).cosineTransform)
+            cost &+= levels[16 &+ index].cost
+        }
+        return cost
+    }
+
+    // MARK: Intra
+
+    /// Predicts luma by the closest mode for the whole macroblock (RFC 6386 section 12.2).
+    private mutating func predictWhole(_ place: VP8MacroblockPlace) {
+        let (above, corner) = (place.above, place.corner(place.y))
+        let mean = SIMD16(repeating: place.mean(place.y, side: 16))
+        var differences = SIMD4<Int>.zero
+        for line in 0..<16 {
+            let here = UnsafeRawPointer(place.y.source + line &* place.y.sourceStride)
+                .loadUnaligned(as: SIMD16<UInt8>.self)
+            let left = SIMD16(repeating: place.left(place.y, line))
+            differences[0] &+= here.difference(mean)
+            differences[1] &+= here.difference(above)
+            differences[2] &+= here.difference(left)
+            differences[3] &+= here.difference(.trueMotion(left, above, corner))
+        }
+        whole.luma = Self.closest(differences)
+        for line in 0..<16 {
+            let left = SIMD16(repeating: place.left(place.y, line))
+            let predicted: SIMD16<UInt8> =
+                switch whole.luma {
+                case .vertical: above
+                case .horizontal: left
+                case .trueMotion: .trueMotion(left, above, corner)
+                default: mean
+                }
+            UnsafeMutableRawPointer(scratch.y + line &* 16).storeBytes(of: predicted, as: SIMD16<UInt8>.self)
+        }
+    }
+
+    private static func closest(_ differences: SIMD4<Int>) -> VP8Prediction {
+        let modes: InlineArray<4, VP8Prediction> = [.mean, .vertical, .horizontal, .trueMotion]
+        let least = differences.min()
+        for index in 0..<4 where differences[index] == least { return modes[index] }
+        return .mean
+    }
+
+    private mutating func predictChroma(_ place: VP8MacroblockPlace) {
+        let above = SIMD16(lowHalf: place.above(place.u), highHalf: place.above(place.v))
+        let mean = SIMD16(
+            lowHalf: SIMD8(repeating: place.mean(place.u, side: 8)),
+            highHalf: SIMD8(repeating: place.mean(place.v, side: 8)))
+        let corners = (place.corner(place.u), place.corner(place.v))
+        func left(_ line: Int) -> SIMD16<UInt8> {
+            SIMD16(
+                lowHalf: SIMD8(repeating: place.left(place.u, line)),
+                highHalf: SIMD8(repeating: place.left(place.v, line)))
+        }
+        func trueMotion(_ left: SIMD16<UInt8>) -> SIMD16<UInt8> {
+            let (u, v) = (
+                SIMD16<UInt8>.trueMotion(left, above, corners.0), SIMD16<UInt8>.trueMotion(left, above, corners.1)
+            )
+            return SIMD16(lowHalf: u.lowHalf, highHalf: v.highHalf)
+        }
+        var differences = SIMD4<Int>.zero
+        for line in 0..<8 {
+            let u = UnsafeRawPointer(place.u.source + line &* place.u.sourceStride)
+            let v = UnsafeRawPointer(place.v.source + line &* place.v.sourceStride)
+            let here = SIMD16(
+                lowHalf: u.loadUnaligned(as: SIMD8<UInt8>.self), highHalf: v.loadUnaligned(as: SIMD8<UInt8>.self))
+            let left = left(line)
+            differences[0] &+= here.difference(mean)
+            differences[1] &+= here.difference(above)
+            differences[2] &+= here.difference(left)
+            differences[3] &+= here.difference(trueMotion(left))
+        }
+        whole.chroma = Self.closest(differences)
+        for line in 0..<8 {
+            let predicted: SIMD16<UInt8> =
+                switch whole.chroma {
+                case .vertical: above
+                case .horizontal: left(line)
+                case .trueMotion: trueMotion(left(line))
+                default: mean
+                }
+            UnsafeMutableRawPointer(scratch.u + line &* 8).storeBytes(of: predicted.lowHalf, as: SIMD8<UInt8>.self)
+            UnsafeMutableRawPointer(scratch.v + line &* 8).storeBytes(of: predicted.highHalf, as: SIMD8<UInt8>.self)
+        }
+    }
+
+    private func showChromaPrediction(_ place: VP8MacroblockPlace) {
+        for line in 0..<8 {
+            (place.u.target + line &* place.u.stride).update(from: scratch.u + line &* 8, count: 8)
+            (place.v.target + line &* place.v.stride).update(from: scratch.v + line &* 8, count: 8)
+        }
+    }
+
+    private func showSplit(_ place: VP8MacroblockPlace) {
+        for line in 0..<16 {
+            (place.y.target + line &* place.y.stride).update(from: scratch.split + line &* Scratch.stride, count: 16)
+        }
+    }
+
+    // MARK: Subblocks
+
+    /// Codes luma by blocks of 4 x 4 pixels with modes of their own, each predicted from the ones before it (section 12.3).
+    /// - Returns: whether it costs less than `limit`.
+    private mutating func codeSubblocks(_ place: VP8MacroblockPlace, limit: Int) -> Bool {
+        place.copyEdges(to: scratch.split, stride: Scratch.stride)
+        for index in 0..<16 {
+            let (x, y) = (index & 3, index >> 2)
+            let target = scratch.split + (y &* 4 &* Scratch.stride &+ x &* 4)
+            let prediction = VP8SubblockPrediction(target, Scratch.stride)
+            guard place.isVisible(x, y) else {
+                split.subblocks[index] = .mean
+                split.levels[index] = VP8Rows()
+                prediction(.mean).store(target, Scratch.stride)
+                split.cost &+= Self.modeCosts[0]
+                continue
+            }
+            split.cost &+= codeSubblock(index, place.y.source(x, y), prediction, target)
+            guard split.cost < limit else { return false }
+        }
+        return true
+    }
+
+    /// Tries the two closest modes.
+    private mutating func codeSubblock(
+        _ index: Int, _ block: VP8Block, _ prediction: VP8SubblockPrediction, _ target: UnsafeMutablePointer<UInt8>
+    ) -> Int {
+        var (first, second) = (VP8SubblockMode.mean, VP8SubblockMode.mean)
+        var (least, next) = (Int.max, Int.max)
+        for number in UInt8(0)..<10 {
+            guard let mode = VP8SubblockMode(rawValue: number) else { break }
+            let weight = block.difference(prediction(mode)) &* costOfDifference
+                &+ Self.modeCosts[Int(mode.rawValue)]
+            if weight < least {
+                (second, next) = (first, least)
+                (first, least) = (mode, weight)
+            } else if weight < next {
+                (second, next) = (mode, weight)
+            }
+        }
+        var best = Int.max
+        for mode in [first, second] {
+            let levels = quantizers.luma.levels(block.residuals(prediction(mode)).cosineTransform)
+            let cost = levels.cost &+ Self.modeCosts[Int(mode.rawValue)]
+            guard cost < best else { continue }
+            best = cost
+            split.subblocks[index] = mode
+            split.levels[index] = levels
+        }
+        let coefficients = quantizers.luma.coefficients(split.levels[index])
+        prediction(split.subblocks[index]).adding(coefficients.inverseCosineTransform).store(target, Scratch.stride)
+        return best
+    }
+
+    /// In 1/16 bit.
+    private static let modeCosts: [Int] = VP8SubblockMode.allCases.map { mode in
+        var cost = 0
+        VP8MacroblockModes.forEachSubblockBit(mode) {
+            cost += VP8BitCost.of($1, VP8Probabilities.subblockModes[$0])
+        }
+        return cost / 16
+    }
+}
+
+extension VP8Rows {
+    /// About what the levels of a block take, in 1/16 bit.
+    fileprivate var cost: Int {
+        guard !isZero else { return 4 }
+        var sum: Int32 = 8
+        for row in [a, b, c, d] {
+            let sizes = pointwiseMin(pointwiseMax(row, 0 &- row), Row(repeating: 31))
+            for index in 0..<4 { sum &+= Self.levelCosts[Int(sizes[index])] }
+        }
+        return Int(sum)
+    }
+
+    private static let levelCosts: [Int32] = (0...31).map { size in
+        switch size {
+        case 0: 5
+        case 1: 40
+        case 2: 72
+        case 3: 88
+        case 4: 96
+        case 5...6: 109
+        case 7...10: 128
+        case 11...18: 149
+        case 19...30: 168
+        default: 200
+        }
+    }
+}

@@ -1,0 +1,330 @@
+import MediaCore
+
+/// How the pixels of a macroblock are predicted: from the last frame, or, in the other cases, from the pixels around it
+/// (RFC 6386 section 8).
+enum VP8Prediction: UInt8 {
+    case inter, mean, vertical, horizontal, trueMotion
+    /// Each block of 4 x 4 pixels has a mode of its own, and there is no secondary transform.
+    case subblocks
+
+    var isIntra: Bool { self != .inter }
+}
+
+/// The modes of 4 x 4 blocks (section 12.3): B_DC_PRED, B_TM_PRED, B_VE_PRED and so on.
+enum VP8SubblockMode: UInt8, CaseIterable {
+    case mean, trueMotion, vertical, horizontal, downLeft, downRight, verticalRight, verticalLeft, horizontalDown
+    case horizontalUp
+}
+
+/// How the macroblocks of an inter frame are coded (sections 16 and 17). All inter ones are predicted from the last frame by
+/// one vector.
+struct VP8MacroblockModes {
+    let columns: Int
+    let rows: Int
+    /// By macroblock, row by row. Those of intra ones do not count.
+    var vectors: [VP8MotionVector]
+    private(set) var predictions: [VP8Prediction]
+    private var chroma: [VP8Prediction]
+    private var hasCoefficients: [Bool]
+    /// Of the macroblocks that are predicted so, one behind another.
+    private var subblocks: [InlineArray<16, VP8SubblockMode>] = []
+
+    private enum VectorMode: UInt8 { case zero, nearest, near, new }
+    private var vectorModes: [VectorMode]
+    /// The probabilities of the four decisions about a vector's mode.
+    private var contexts: [SIMD4<UInt8>]
+    /// What is added to the best neighbour's vector.
+    private var differences: [VP8MotionVector]
+
+    /// All macroblocks are as they were in the last frame.
+    init(_ size: PixelSize) {
+        columns = (size.width + 15) / 16
+        rows = (size.height + 15) / 16
+        let count = columns * rows
+        vectors = [VP8MotionVector](repeating: .zero, count: count)
+        predictions = [VP8Prediction](repeating: .inter, count: count)
+        chroma = predictions
+        hasCoefficients = [Bool](repeating: false, count: count)
+        vectorModes = [VectorMode](repeating: .zero, count: count)
+        contexts = [SIMD4<UInt8>](repeating: .zero, count: count)
+        differences = vectors
+    }
+
+    /// - Parameter vectors: nil: nothing moves.
+    mutating func begin(_ vectors: [VP8MotionVector]?) {
+        for index in self.vectors.indices {
+            self.vectors[index] = vectors?[index] ?? .zero
+            predictions[index] = .inter
+            hasCoefficients[index] = false
+        }
+        subblocks.removeAll(keepingCapacity: true)
+    }
+
+    /// Called in the order of macroblocks.
+    mutating func set(_ index: Int, _ coded: borrowing VP8CodedMacroblock) {
+        predictions[index] = coded.luma
+        chroma[index] = coded.chroma
+        hasCoefficients[index] = coded.hasCoefficients
+        if coded.luma == .subblocks { subblocks.append(coded.subblocks) }
+    }
+
+    // MARK: Vectors
+
+    /// In pixels; vectors are coded in 10 bits of quarter pixels.
+    static let longest = 255
+
+    /// Chooses how vectors are coded. Sets each to zero that cannot be coded where it stands: a component may differ from that
+    /// of the best neighbour by 255 pixels at most. The vectors of macroblocks before it decide what that is.
+    /// - Returns: how many were set to zero.
+    mutating func chooseVectorModes() -> Int {
+        var count = 0
+        for row in 0..<rows {
+            for column in 0..<columns {
+                let index = row &* columns &+ column
+                vectorModes[index] = .zero
+                guard !predictions[index].isIntra else { continue }
+                let neighbours = VP8VectorNeighbours(self, row: row, column: column)
+                contexts[index] = neighbours.contexts
+                let vector = vectors[index]
+                guard vector != .zero else { continue }
+                if vector == neighbours.nearest {
+                    vectorModes[index] = .nearest
+                } else if vector == neighbours.near {
+                    vectorModes[index] = .near
+                } else {
+                    let x = Int(vector.x) - Int(neighbours.best.x)
+                    let y = Int(vector.y) - Int(neighbours.best.y)
+                    guard abs(x) <= Self.longest, abs(y) <= Self.longest else {
+                        vectors[index] = .zero
+                        count += 1
+                        continue
+                    }
+                    vectorModes[index] = .new
+                    differences[index] = VP8MotionVector(x: x, y: y)
+                }
+            }
+        }
+        return count
+    }
+
+    // MARK: Bits
+
+    /// Writes what follows the probabilities of coefficients: other probabilities, and the modes (section 19.3).
+    func write(_ encoder: inout VP8BoolEncoder, _ entropy: VP8EntropyState) {
+        // Macroblocks may be skipped.
+        encoder.write(literal: 1, bits: 1)
+        let skip = probability { !hasCoefficients[$0] }
+        let intra = probability { !predictions[$0].isIntra }
+        encoder.write(literal: UInt32(skip), bits: 8)
+        encoder.write(literal: UInt32(intra), bits: 8)
+        // That one is predicted from the last frame, and not from golden.
+        encoder.write(literal: 255, bits: 8)
+        encoder.write(literal: 128, bits: 8)
+        let luma = writeModes(&encoder, entropy.lumaModes, of: predictions, Self.forEachLumaBit)
+        let chroma = writeModes(&encoder, entropy.chromaModes, of: self.chroma, Self.forEachChromaBit)
+        let vectors = writeVectors(&encoder, entropy.vectors)
+        var subblock = 0
+        for index in predictions.indices {
+            encoder.write(!hasCoefficients[index], probability: skip)
+            let prediction = predictions[index]
+            encoder.write(!prediction.isIntra, probability: intra)
+            guard prediction.isIntra else {
+                encoder.write(false, probability: 255)
+                writeVector(&encoder, index, vectors)
+                continue
+            }
+            Self.forEachLumaBit(prediction) { encoder.write($1, probability: luma[$0]) }
+            if prediction == .subblocks {
+                for block in 0..<16 {
+                    Self.forEachSubblockBit(subblocks[subblock][block]) {
+                        encoder.write($1, probability: VP8Probabilities.subblockModes[$0])
+                    }
+                }
+                subblock += 1
+            }
+            Self.forEachChromaBit(self.chroma[index]) { encoder.write($1, probability: chroma[$0]) }
+        }
+    }
+
+    /// Of `false` for the flag that is set where `isFalse` is not.
+    private func probability(_ isOther: (Int) -> Bool) -> UInt8 {
+        var counts = VP8BitCounts()
+        for index in predictions.indices {
+            if isOther(index) { counts.ones &+= 1 } else { counts.zeros &+= 1 }
+        }
+        return counts.probability
+    }
+
+    /// Tells the probabilities of intra modes, if that pays.
+    private func writeModes(
+        _ encoder: inout VP8BoolEncoder, _ known: [UInt8], of modes: [VP8Prediction],
+        _ forEachBit: (VP8Prediction, (Int, Bool) -> Void) -> Void
+    ) -> [UInt8] {
+        var counts = [VP8BitCounts](repeating: VP8BitCounts(), count: known.count)
+        for index in predictions.indices where predictions[index].isIntra {
+            forEachBit(modes[index]) { if $1 { counts[$0].ones &+= 1 } else { counts[$0].zeros &+= 1 } }
+        }
+        let best = counts.map(\.probability)
+        func cost(_ probabilities: [UInt8]) -> Int {
+            zip(counts, probabilities).reduce(0) {
+                $0 + VP8BitCost.of(zeros: $1.0.zeros, ones: $1.0.ones, $1.1)
+            }
+        }
+        let isTold = cost(best) + known.count * 8 * 256 < cost(known)
+        encoder.write(literal: isTold ? 1 : 0, bits: 1)
+        if isTold { for probability in best { encoder.write(literal: UInt32(probability), bits: 8) } }
+        return isTold ? best : known
+    }
+
+    /// Tells the probabilities of vectors that pay (section 17.2).
+    private func writeVectors(_ encoder: inout VP8BoolEncoder, _ known: [UInt8]) -> [UInt8] {
+        var counts = [VP8BitCounts](repeating: VP8BitCounts(), count: known.count)
+        for index in vectorModes.indices where vectorModes[index] == .new {
+            forEachVectorBit(index) { if $1 { counts[$0].ones &+= 1 } else { counts[$0].zeros &+= 1 } }
+        }
+        return known.indices.map { index in
+            let update = VP8Probabilities.vectorUpdate(index)
+            let half = counts[index].probability / 2
+            let told = half == 0 ? 1 : half * 2
+            let pays = counts[index].paysToTell(told, insteadOf: known[index], bits: 7, update: update)
+            encoder.write(pays, probability: update)
+            if pays { encoder.write(literal: UInt32(half), bits: 7) }
+            return pays ? told : known[index]
+        }
+    }
+
+    private func writeVector(_ encoder: inout VP8BoolEncoder, _ index: Int, _ probabilities: [UInt8]) {
+        let (mode, context) = (vectorModes[index], contexts[index])
+        encoder.write(mode != .zero, probability: context[0])
+        guard mode != .zero else { return }
+        encoder.write(mode != .nearest, probability: context[1])
+        guard mode != .nearest else { return }
+        encoder.write(mode != .near, probability: context[2])
+        guard mode != .near else { return }
+        // Not split.
+        encoder.write(false, probability: context[3])
+        forEachVectorBit(index) { encoder.write($1, probability: probabilities[$0]) }
+    }
+
+    /// Calls `body` with the index of each bit's probability and the bit.
+    private func forEachVectorBit(_ index: Int, _ body: (Int, Bool) -> Void) {
+        VP8VectorComponent.forEachBit(Int(differences[index].y) * 4, body)
+        VP8VectorComponent.forEachBit(Int(differences[index].x) * 4) { body(19 + $0, $1) }
+    }
+
+    /// Section 8.1, ymode_tree.
+    private static func forEachLumaBit(_ mode: VP8Prediction, _ body: (Int, Bool) -> Void) {
+        body(0, mode != .mean)
+        guard mode != .mean else { return }
+        let isLater = mode == .trueMotion || mode == .subblocks
+        body(1, isLater)
+        body(isLater ? 3 : 2, mode == .horizontal || mode == .subblocks)
+    }
+
+    /// Section 8.1, uv_mode_tree.
+    private static func forEachChromaBit(_ mode: VP8Prediction, _ body: (Int, Bool) -> Void) {
+        body(0, mode != .mean)
+        guard mode != .mean else { return }
+        body(1, mode != .vertical)
+        guard mode != .vertical else { return }
+        body(2, mode != .horizontal)
+    }
+
+    /// Section 8.1, bmode_tree.
+    static func forEachSubblockBit(_ mode: VP8SubblockMode, _ body: (Int, Bool) -> Void) {
+        for (index, first) in [VP8SubblockMode.mean, .trueMotion, .vertical].enumerated() {
+            body(index, mode != first)
+            if mode == first { return }
+        }
+        switch mode {
+        case .horizontal, .downRight, .verticalRight:
+            body(3, false)
+            body(4, mode != .horizontal)
+            if mode != .horizontal { body(5, mode == .verticalRight) }
+        default:
+            body(3, true)
+            body(6, mode != .downLeft)
+            guard mode != .downLeft else { return }
+            body(7, mode != .verticalLeft)
+            if mode != .verticalLeft { body(8, mode == .horizontalUp) }
+        }
+    }
+}
+
+/// The vectors that a macroblock's own is coded from (RFC 6386 section 16.3, vp8_find_near_mvs), where all inter macroblocks
+/// are predicted from the last frame and none is split.
+struct VP8VectorNeighbours {
+    private(set) var nearest = VP8MotionVector.zero
+    private(set) var near = VP8MotionVector.zero
+    private(set) var best = VP8MotionVector.zero
+    private(set) var contexts = SIMD4<UInt8>.zero
+
+    init(_ modes: VP8MacroblockModes, row: Int, column: Int) {
+        // The different vectors of the neighbours, the zero vector first, and their weights.
+        var found = InlineArray<4, VP8MotionVector>(repeating: .zero)
+        var weights = InlineArray<4, Int>(repeating: 0)
+        var last = 0
+        let columns = modes.columns
+        let index = row &* columns &+ column
+        func note(_ index: Int, _ weight: Int) {
+            guard !modes.predictions[index].isIntra else { return }
+            let vector = modes.vectors[index]
+            guard vector != .zero else {
+                weights[0] &+= weight
+                return
+            }
+            if last == 0 || vector != found[last] {
+                last &+= 1
+                found[last] = vector
+            }
+            weights[last] &+= weight
+        }
+        if row > 0 { note(index &- columns, 2) }
+        if column > 0 { note(index &- 1, 2) }
+        if row > 0, column > 0 { note(index &- columns &- 1, 1) }
+        if last > 0 {
+            if weights[3] > 0, found[last] == found[1] { weights[1] &+= 1 }
+            if weights[2] > weights[1] {
+                (weights[1], weights[2]) = (weights[2], weights[1])
+                (found[1], found[2]) = (found[2], found[1])
+            }
+            if weights[1] >= weights[0] { found[0] = found[1] }
+            func clamped(_ vector: VP8MotionVector) -> VP8MotionVector {
+                // A block may lie one macroblock beyond the edge.
+                VP8MotionVector(
+                    x: min(max(Int(vector.x), -16 * column - 16), (columns - column) * 16),
+                    y: min(max(Int(vector.y), -16 * row - 16), (modes.rows - row) * 16))
+            }
+            nearest = clamped(found[1])
+            near = clamped(found[2])
+            best = clamped(found[0])
+        }
+        // Weight 3 would be that of split neighbours.
+        contexts = SIMD4(
+            VP8Probabilities.modeContexts[weights[0]][0], VP8Probabilities.modeContexts[weights[1]][1],
+            VP8Probabilities.modeContexts[weights[2]][2], VP8Probabilities.modeContexts[0][3])
+    }
+}
+
+/// One component of a vector, in quarter pixels (RFC 6386 section 17.2).
+enum VP8VectorComponent {
+    /// Calls `body` with the index of each bit's probability and the bit.
+    static func forEachBit(_ value: Int, _ body: (Int, Bool) -> Void) {
+        let size = abs(value)
+        if size < 8 {
+            body(0, false)
+            let bits = (size >> 2 & 1, size >> 1 & 1, size & 1)
+            body(2, bits.0 != 0)
+            body(2 + (bits.0 != 0 ? 4 : 1), bits.1 != 0)
+            body(2 + (bits.0 != 0 ? (bits.1 != 0 ? 6 : 5) : (bits.1 != 0 ? 3 : 2)), bits.2 != 0)
+            if size == 0 { return }
+        } else {
+            body(0, true)
+            for bit in 0..<3 { body(9 + bit, size >> bit & 1 != 0) }
+            for bit in (4..<10).reversed() { body(9 + bit, size >> bit & 1 != 0) }
+            // A number below 16 has bit 3, or it would be short.
+            if size > 15 { body(9 + 3, size >> 3 & 1 != 0) }
+        }
+        body(1, value < 0)
+    }
+}
