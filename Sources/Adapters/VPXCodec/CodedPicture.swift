@@ -70,18 +70,19 @@ struct CodedPicture {
         return low | high == 0
     }
 
-    /// Whether a block's luma differs less from what lies at `vector` from it, inside the picture, than from what is
-    /// there.
+    /// Whether a block's luma differs less from what lies at `vector` from it than from what is there. Up to 15 lines may lie
+    /// above or below the picture.
     func isCloser(_ canvas: I420Frame, row: Int, column: Int, _ vector: VP8MotionVector) -> Bool {
+        let size = picture.size
         let (x, y) = (column * 16, row * 16)
         let (sourceX, sourceY) = (x + Int(vector.x), y + Int(vector.y))
-        guard x + 16 <= picture.size.width, y + 16 <= picture.size.height, sourceX >= 0, sourceY >= 0,
-            sourceX + 16 <= picture.size.width, sourceY + 16 <= picture.size.height
+        guard x + 16 <= size.width, sourceX >= 0, sourceX + 16 <= size.width, sourceY > -16, sourceY < size.height
         else { return false }
         var (moved, still) = (0, 0)
-        for line in 0..<16 {
+        for line in 0..<min(16, size.height - y) {
             let here = canvas.y + (y + line) * canvas.strideY + x
-            moved += Self.difference(here, picture.y + (sourceY + line) * picture.strideY + sourceX)
+            let source = min(max(sourceY + line, 0), size.height - 1)
+            moved += Self.difference(here, picture.y + source * picture.strideY + sourceX)
             still += Self.difference(here, picture.y + (y + line) * picture.strideY + x)
         }
         return moved < still

@@ -3,7 +3,7 @@ import MediaCore
 /// Frames that code a change: whole, in bands, or in layer 1.
 extension VP8Encoder {
     /// The blocks to code and how to code them.
-    private struct Change {
+    struct Change {
         var content: ContentClassifier
         var isContinuous: Bool
         var quantizer: Int
@@ -14,7 +14,7 @@ extension VP8Encoder {
     /// Sets `active` to the blocks that the base layer lacks. Chooses the lowest quantizer at which they fit into
     /// `bytes`.
     /// - Parameter changed: the blocks that changed since the last frame; nil to count all of `active`.
-    private func measureChange(
+    func measureChange(
         _ input: I420Frame, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
     ) -> Change {
         active.clear()
@@ -29,15 +29,17 @@ extension VP8Encoder {
         return Change(content: content, isContinuous: isContinuous, quantizer: quantizer)
     }
 
-    private func noteChange(
-        _ change: Change, _ frame: EncodedFrame, _ bitrate: Bitrate, at instant: MediaInstant, isPure: Bool = true
+    /// - Parameter bytes: what it took.
+    func noteChange(
+        _ change: Change, bytes: Int, _ quantizer: Int, _ bitrate: Bitrate, at instant: MediaInstant,
+        isPure: Bool = true
     ) {
         let total = active.blocks.count
         continuousChange.note(
-            blocks: change.content.blocks, of: total, bytes: frame.bytes.count, bitrate: bitrate, at: instant)
+            blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
         guard isPure else { return }
         sizePredictor.learn(
-            from: change.content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
+            from: change.content, of: total, isKeyframe: false, quantizer: quantizer, bytes: bytes,
             mayGrow: !ownFrames.isUpdate, at: instant)
     }
 
@@ -60,7 +62,8 @@ extension VP8Encoder {
         }
         let made = try encodeActive(core, input, plan, at: instant, change.quantizer, change.search)
         guard let frame = made else { return nil }
-        noteChange(change, frame, request.bitrate, at: instant, isPure: added == 0)
+        noteChange(
+            change, bytes: frame.bytes.count, frame.quantizer, request.bitrate, at: instant, isPure: added == 0)
         return frame
     }
 
@@ -163,7 +166,7 @@ extension VP8Encoder {
         spend(frame, input)
         frame.references = longTermReferences.noteDisposable()
         base.recordLayer1()
-        noteChange(change, frame, bitrate, at: instant)
+        noteChange(change, bytes: frame.bytes.count, frame.quantizer, bitrate, at: instant)
         return frame
     }
 }

@@ -3,10 +3,12 @@ import VideoBitstream
 
 /// Frames that move what the viewers have: scrolling and dragging for a few hundred bytes.
 extension VP8Encoder {
-    /// Makes a copy frame if much of what the base layer lacks has only moved. The rest is due at once.
+    /// Makes a copy frame if much of what the base layer lacks has only moved. A small rest is coded along with it, any other is
+    /// due at once.
     /// - Returns: nil if little has moved.
     func encodeCopy(
-        _ core: VP8EncoderCore, _ input: I420Frame, at instant: MediaInstant, _ request: VideoEncodeRequest
+        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
+        _ request: VideoEncodeRequest, _ budget: Budget
     ) -> EncodedFrame? {
         // A frame names one buffer that it is stored in besides the last frame's.
         guard !request.isRefinement, core.buffersOfLastFrame.count < 2 else { return nil }
@@ -14,22 +16,48 @@ extension VP8Encoder {
         guard request.layering == nil || !base.hasUncodedChanges else { return nil }
         let film = regions.motion.count > 0 ? regions.motion.blocks : nil
         guard copies?.plan(input, missing: base.missingBlocks, film: film, at: instant) == true else { return nil }
-        guard let moved = copies?.frame, let bytes = try? core.encode(moved) else {
+        guard let moved = copies?.frame, (try? core.readLastFrame()) != nil else {
             // libvpx gives its buffers to nobody: all is coded as before.
             copies = nil
             return nil
         }
         var missing = base.missingBlocks
         copies?.apply(input, missing: &missing, quality: &blockQuality)
+        base.noteMoved(missing: missing)
+        if let frame = encodeRest(core, input, of: moved, plan, at: instant, request, budget) { return frame }
+        let bytes = core.encode(moved)
         var frame = EncodedFrame(bytes: bytes, isKeyframe: false, quantizer: core.lastQuantizer)
         bucket.spend(bytes.count)
         base.bucket.spend(bytes.count)
-        base.noteMoved(missing: missing)
         frame.references = longTermReferences.noteCopy(
             in: core.buffersOfLastFrame.first, missing: missing, blockQuality)
         continuesAtOnce = !missing.isEmpty
         // Bands of something that is about to change again are not worth going on with.
         if missing.isEmpty || missing.count * 5 > missing.blocks.count * 2 { progressiveUpdate.end() }
+        return frame
+    }
+
+    /// Codes what a copy frame lacks in the same frame, if that is as little as an update frame may have.
+    private func encodeRest(
+        _ core: VP8EncoderCore, _ input: I420Frame, of moved: VP8CopyFrame, _ plan: LongTermReferences.Plan,
+        at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
+    ) -> EncodedFrame? {
+        guard plan.stored == nil, moved.areVectorsNear,
+            ownFrames.allows(blocks: base.missingBlocks.count, quantizer: 0)
+        else { return nil }
+        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
+        let change = measureChange(input, bytes: bytes, budget, at: instant)
+        guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else { return nil }
+        let slot = core.buffersOfLastFrame.first
+        let made = try? core.update(input, active, quantizer: change.quantizer, after: moved)
+        guard var frame = made else { return nil }
+        ownFrames.noteUpdate()
+        spend(frame, input)
+        blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = longTermReferences.noteCopy(in: slot, missing: base.missingBlocks, blockQuality)
+        // A block that has moved takes half a bit.
+        let movedBytes = moved.vectors.count { $0 != .zero } / 16
+        noteChange(change, bytes: frame.bytes.count - movedBytes, frame.quantizer, request.bitrate, at: instant)
         return frame
     }
 }

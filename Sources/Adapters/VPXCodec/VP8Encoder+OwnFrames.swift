@@ -5,23 +5,26 @@ extension VP8Encoder {
     struct OwnFrames {
         var hasCopies = true
         var hasUpdates = true
-        /// The most blocks of the present frame if it is an update frame.
-        fileprivate var mostBlocks = 0
+        /// The present frame may be an update frame.
+        fileprivate var isPossible = false
         /// The last frame was an update frame.
         fileprivate(set) var isUpdate = false
 
         /// libvpx codes more blocks in less time.
-        private static let mostBlocks = 320
-        /// In bit/s. libvpx takes up to 20 bytes less for a block, so that sending more of them takes the time that is
-        /// saved.
-        private static let bitrateOfBlock = 25_000
+        private static let mostBlocks = 480
+        /// libvpx takes fewer bytes above it.
+        private static let mostQuantizer = 30
 
-        /// - Parameter isRest: of a copy frame: it has moved in part, which libvpx finds.
-        mutating func limitUpdates(_ request: VideoEncodeRequest, isRest: Bool) {
+        mutating func begin(_ request: VideoEncodeRequest) {
             isUpdate = false
-            let isPossible = hasUpdates && !isRest && request.layering == nil
-            mostBlocks = isPossible ? min(Self.mostBlocks, request.bitrate.bitsPerSecond / Self.bitrateOfBlock) : 0
+            isPossible = hasUpdates && request.layering == nil
         }
+
+        func allows(blocks: Int, quantizer: Int) -> Bool {
+            isPossible && blocks <= Self.mostBlocks && quantizer <= Self.mostQuantizer
+        }
+
+        mutating func noteUpdate() { isUpdate = true }
     }
 
     /// Content that has moved is moved at the viewers too. Set before the first frame.
@@ -38,8 +41,8 @@ extension VP8Encoder {
 
     /// Whether `active` is coded by an update frame. What is stored in a long-term reference is not, as libvpx has to have it.
     func isUpdate(_ core: VP8EncoderCore, _ settings: VP8FrameSettings) -> Bool {
-        settings.stored == nil && core.buffersOfLastFrame.isEmpty && settings.quantizer <= Self.sharpQuantizer
-            && active.count <= ownFrames.mostBlocks
+        settings.stored == nil && core.buffersOfLastFrame.isEmpty
+            && ownFrames.allows(blocks: active.count, quantizer: settings.quantizer)
     }
 
     func makeUpdate(_ core: VP8EncoderCore, _ input: I420Frame, quantizer: Int) -> EncodedFrame? {

@@ -79,7 +79,7 @@ public final class VP8Encoder: VideoEncoder {
         _ core: VP8EncoderCore, _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant,
         _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
-        ownFrames.limitUpdates(request, isRest: continuesAtOnce)
+        ownFrames.begin(request)
         continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
@@ -106,7 +106,7 @@ public final class VP8Encoder: VideoEncoder {
         if request.isRefinement, changed.isEmpty, !base.hasUncodedChanges {
             return try refine(core, canvas.frame, plan, at: instant, budget)
         }
-        if let frame = encodeCopy(core, canvas.frame, at: instant, request) { return frame }
+        if let frame = encodeCopy(core, canvas.frame, plan, at: instant, request, budget) { return frame }
         if request.separatesRegions, request.layering == nil, progressiveUpdate.quantizer == nil,
             let region = planRegions(canvas.frame, request.bitrate, at: instant, budget)
         {

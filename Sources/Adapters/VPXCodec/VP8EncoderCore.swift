@@ -215,7 +215,8 @@ final class VP8EncoderCore {
         copies.isCurrent = false
     }
 
-    private func readLastFrame() throws(CodecFailure) {
+    /// Before a frame that is made without libvpx.
+    func readLastFrame() throws(CodecFailure) {
         guard !copies.isCurrent else { return }
         let read = cvpx_last_frame(context, 0, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
         guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
@@ -233,10 +234,10 @@ final class VP8EncoderCore {
         copies.isLibraryCurrent = true
     }
 
-    /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are
-    /// valid until the next call. The frame is stored in `buffersOfLastFrame` too.
-    func encode(_ frame: VP8CopyFrame) throws(CodecFailure) -> UnsafeRawBufferPointer {
-        try readLastFrame()
+    /// Makes a frame that only moves content, after `readLastFrame`, and has libvpx go on from what the viewers see after it. Its
+    /// bytes are valid until the next call. The frame is stored in `buffersOfLastFrame` too.
+    func encode(_ frame: VP8CopyFrame) -> UnsafeRawBufferPointer {
+        precondition(copies.isCurrent, "the last frame was not read")
         frame.apply(to: copies.picture, scratch: copies.scratch)
         copies.isLibraryCurrent = false
         return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame, entropy: entropy))
@@ -244,13 +245,18 @@ final class VP8EncoderCore {
 
     /// Codes some blocks without libvpx, which copies the whole picture for each frame. libvpx goes on from what the viewers see
     /// after it. The bytes are valid until the next call.
-    func update(_ input: I420Frame, _ active: BlockMap, quantizer: Int) throws(CodecFailure) -> EncodedFrame {
-        precondition(buffersOfLastFrame.isEmpty, "libvpx would change a reference, too")
+    /// - Parameter moved: what a copy frame moves first. Only then may the last frame be in other buffers too.
+    func update(
+        _ input: I420Frame, _ active: BlockMap, quantizer: Int, after moved: VP8CopyFrame? = nil
+    ) throws(CodecFailure) -> EncodedFrame {
+        precondition(buffersOfLastFrame.isEmpty || moved != nil, "libvpx would change a reference, too")
         try readLastFrame()
+        moved?.apply(to: copies.picture, scratch: copies.scratch)
         copies.isLibraryCurrent = false
         let settings = VP8UpdateFrame.Settings(
-            quantizer: VP8Segments.index(of: quantizer), version: Self.version, entropy: entropy)
-        let bytes = update.encode(input, active.blocks, onto: copies.picture, settings)
+            quantizer: VP8Segments.index(of: quantizer), version: Self.version, entropy: entropy,
+            stored: moved == nil ? [] : buffersOfLastFrame)
+        let bytes = update.encode(input, active.blocks, after: moved, onto: copies.picture, settings)
         lastQuantizer = quantizer
         return EncodedFrame(bytes: copies.keep(bytes), isKeyframe: false, quantizer: quantizer)
     }

@@ -56,7 +56,7 @@ public struct VP8CopyFrame {
     public mutating func restrict() -> Int { modes.chooseVectorModes() }
 
     /// Whether each vector can be told from any other, and from zero.
-    var areVectorsNear: Bool {
+    public var areVectorsNear: Bool {
         var (low, high) = (SIMD2<Int16>.zero, SIMD2<Int16>.zero)
         for vector in vectors {
             low = pointwiseMin(low, SIMD2(vector.x, vector.y))

@@ -10,18 +10,26 @@ struct VP8CodedMacroblock {
     /// About what it takes, in 1/16 bit.
     fileprivate(set) var cost = 0
 
-    var hasCoefficients: Bool {
-        for index in 0..<24 where !levels[index].isZero { return true }
-        return luma != .subblocks && !levels[24].isZero
+    fileprivate(set) var hasCoefficients = false
+
+    fileprivate mutating func noteCoefficients() {
+        hasCoefficients = luma != .subblocks && !levels[24].isZero
+        for index in 0..<24 where !levels[index].isZero {
+            hasCoefficients = true
+            return
+        }
     }
 
-    func append(to tokens: inout VP8Tokens, column: Int) {
-        guard hasCoefficients else { return tokens.skip(column: column, hasSecondary: luma != .subblocks) }
-        if luma != .subblocks { tokens.append(secondary: levels[24], column: column) }
+    static func append(_ coded: UnsafePointer<VP8CodedMacroblock>, to tokens: inout VP8Tokens, column: Int) {
+        let isWhole = coded.pointee.luma == .subblocks
+        guard coded.pointee.hasCoefficients else { return tokens.skip(column: column, hasSecondary: !isWhole) }
+        if !isWhole { tokens.append(secondary: coded.pointee.levels[24], column: column) }
         for index in 0..<16 {
-            tokens.append(luma: levels[index], index: index, column: column, isWhole: luma == .subblocks)
+            tokens.append(luma: coded.pointee.levels[index], index: index, column: column, isWhole: isWhole)
         }
-        for index in 0..<8 { tokens.append(chroma: levels[16 &+ index], index: index, column: column) }
+        for index in 0..<8 {
+            tokens.append(chroma: coded.pointee.levels[16 &+ index], index: index, column: column)
+        }
     }
 }
 
@@ -32,9 +40,10 @@ struct VP8MacroblockCoder {
     private let costOfDifference: Int
     private let allowsIntra: Bool
     let scratch: Scratch
-    private var inter = VP8CodedMacroblock()
-    private var whole = VP8CodedMacroblock()
-    private var split = VP8CodedMacroblock()
+    /// What was tried: the prediction from the last frame, from the pixels around the macroblock, and around subblocks.
+    private let inter: UnsafeMutablePointer<VP8CodedMacroblock>
+    private let whole: UnsafeMutablePointer<VP8CodedMacroblock>
+    private let split: UnsafeMutablePointer<VP8CodedMacroblock>
 
     /// Predictions: luma in lines of 16 pixels, chroma in lines of 8; and luma that is made of subblocks, with its edges.
     struct Scratch {
@@ -48,8 +57,16 @@ struct VP8MacroblockCoder {
         var padded: UnsafeMutablePointer<UInt8> { y + (Self.count - 384) }
     }
 
-    /// - Parameter scratch: `Scratch.count` bytes.
-    init(_ quantizers: VP8Quantizer.Set, allowsIntra: Bool, scratch: UnsafeMutablePointer<UInt8>) {
+    /// - Parameters:
+    ///   - scratch: `Scratch.count` bytes.
+    ///   - coded: three macroblocks.
+    init(
+        _ quantizers: VP8Quantizer.Set, allowsIntra: Bool, scratch: UnsafeMutablePointer<UInt8>,
+        _ coded: UnsafeMutableBufferPointer<VP8CodedMacroblock>
+    ) {
+        coded.initialize(repeating: VP8CodedMacroblock())
+        let first = coded.baseAddress.unsafelyUnwrapped
+        (inter, whole, split) = (first, first + 1, first + 2)
         self.quantizers = quantizers
         costOfDifference = max(32 / quantizers.luma.step, 1)
         self.allowsIntra = allowsIntra
@@ -60,40 +77,39 @@ struct VP8MacroblockCoder {
     private static let cheap = 16 * 24
 
     /// The target becomes what decoders show.
-    mutating func code(_ place: VP8MacroblockPlace, _ body: (borrowing VP8CodedMacroblock) -> Void) {
-        inter.luma = .inter
-        inter.cost = 16 + Self.codeLuma(quantizers, place, place.y.target, place.y.stride, &inter.levels)
-        inter.cost &+= Self.codeChroma(quantizers, place, place.u.target, place.v.target, place.u.stride, &inter.levels)
-        guard allowsIntra, inter.cost > Self.cheap else { return finish(place, inter, body) }
+    /// - Returns: the macroblock, valid until the next call.
+    func code(_ place: VP8MacroblockPlace) -> UnsafePointer<VP8CodedMacroblock> {
+        inter.pointee.cost = 16 &+ codeLuma(place, place.y.target, place.y.stride, inter)
+        inter.pointee.cost &+= codeChroma(place, place.u.target, place.v.target, place.u.stride, inter)
+        guard allowsIntra, inter.pointee.cost > Self.cheap else { return finish(place, inter) }
         predictChroma(place)
-        let chroma = Self.codeChroma(quantizers, place, scratch.u, scratch.v, 8, &whole.levels) &+ 32
+        let chroma = codeChroma(place, scratch.u, scratch.v, 8, whole) &+ 32
         predictWhole(place)
-        whole.cost = chroma &+ 48 &+ Self.codeLuma(quantizers, place, scratch.y, 16, &whole.levels)
-        let limit = min(inter.cost, whole.cost)
-        split.cost = chroma &+ 32
+        whole.pointee.cost = chroma &+ 48 &+ codeLuma(place, scratch.y, 16, whole)
+        let limit = min(inter.pointee.cost, whole.pointee.cost)
+        split.pointee.cost = chroma &+ 32
         if codeSubblocks(place, limit: limit) {
-            split.luma = .subblocks
-            split.chroma = whole.chroma
-            for index in 16..<24 { split.levels[index] = whole.levels[index] }
+            split.pointee.luma = .subblocks
+            split.pointee.chroma = whole.pointee.chroma
+            for index in 16..<24 { split.pointee.levels[index] = whole.pointee.levels[index] }
             showChromaPrediction(place)
             showSplit(place)
-            return finish(place, split, body)
+            return finish(place, split)
         }
-        guard whole.cost < inter.cost else { return finish(place, inter, body) }
+        guard whole.pointee.cost < inter.pointee.cost else { return finish(place, inter) }
         showChromaPrediction(place)
         for line in 0..<16 { (place.y.target + line &* place.y.stride).update(from: scratch.y + line &* 16, count: 16) }
-        finish(place, whole, body)
+        return finish(place, whole)
     }
 
     /// Adds what is coded to the prediction.
     private func finish(
-        _ place: VP8MacroblockPlace, _ coded: borrowing VP8CodedMacroblock,
-        _ body: (borrowing VP8CodedMacroblock) -> Void
-    ) {
-        if coded.luma != .subblocks {
-            let first = quantizers.secondary.coefficients(coded.levels[24]).inverseWalshTransform
+        _ place: VP8MacroblockPlace, _ coded: UnsafeMutablePointer<VP8CodedMacroblock>
+    ) -> UnsafePointer<VP8CodedMacroblock> {
+        if coded.pointee.luma != .subblocks {
+            let first = quantizers.secondary.coefficients(coded.pointee.levels[24]).inverseWalshTransform
             for index in 0..<16 {
-                let coefficients = quantizers.luma.coefficients(coded.levels[index])
+                let coefficients = quantizers.luma.coefficients(coded.pointee.levels[index])
                 Self.show(
                     coefficients.with(first: first[index >> 2, index & 3]), place.y.target(index & 3, index >> 2),
                     place.y.stride)
@@ -102,10 +118,11 @@ struct VP8MacroblockCoder {
         for index in 0..<8 {
             let plane = index < 4 ? place.u : place.v
             Self.show(
-                quantizers.chroma.coefficients(coded.levels[16 &+ index]),
+                quantizers.chroma.coefficients(coded.pointee.levels[16 &+ index]),
                 plane.target(index & 1, index >> 1 & 1), plane.stride)
         }
-        body(coded)
+        coded.pointee.noteCoefficients()
+        return UnsafePointer(coded)
     }
 
     private static func show(_ coefficients: VP8Rows, _ target: UnsafeMutablePointer<UInt8>, _ stride: Int) {
@@ -117,16 +134,16 @@ struct VP8MacroblockCoder {
 
     /// With the secondary transform.
     /// - Returns: the cost.
-    private static func codeLuma(
-        _ quantizers: VP8Quantizer.Set, _ place: VP8MacroblockPlace, _ prediction: UnsafePointer<UInt8>, _ stride: Int,
-        _ levels: inout InlineArray<25, VP8Rows>
+    private func codeLuma(
+        _ place: VP8MacroblockPlace, _ prediction: UnsafePointer<UInt8>, _ stride: Int,
+        _ coded: UnsafeMutablePointer<VP8CodedMacroblock>
     ) -> Int {
         var first = VP8Rows()
         var cost = 0
         for index in 0..<16 {
             let (x, y) = (index & 3, index >> 2)
             guard place.isVisible(x, y) else {
-                levels[index] = VP8Rows()
+                coded.pointee.levels[index] = VP8Rows()
                 // Whatever needs the fewest coefficients: the rows or columns that can be seen, mirrored.
                 first[y, x] =
                     y < place.visible.rows
@@ -137,26 +154,28 @@ struct VP8MacroblockCoder {
             let block = place.y.source(x, y)
             let coefficients = block.residuals(VP8Block(prediction + (y &* 4 &* stride &+ x &* 4), stride)).cosineTransform
             first[y, x] = coefficients.a[0]
-            levels[index] = quantizers.luma.levels(coefficients.with(first: 0))
-            cost &+= levels[index].cost
+            coded.pointee.levels[index] = quantizers.luma.levels(coefficients.with(first: 0))
+            cost &+= quantizers.cost(coded.pointee.levels[index], of: coefficients.with(first: 0), quantizers.luma)
         }
-        levels[24] = quantizers.secondary.levels(first.walshTransform)
-        return cost &+ levels[24].cost
+        let secondary = first.walshTransform
+        coded.pointee.levels[24] = quantizers.secondary.levels(secondary)
+        return cost &+ quantizers.cost(coded.pointee.levels[24], of: secondary, quantizers.secondary, gain: 2)
     }
 
-    private static func codeChroma(
-        _ quantizers: VP8Quantizer.Set, _ place: VP8MacroblockPlace, _ u: UnsafePointer<UInt8>, _ v: UnsafePointer<UInt8>, _ stride: Int,
-        _ levels: inout InlineArray<25, VP8Rows>
+    private func codeChroma(
+        _ place: VP8MacroblockPlace, _ u: UnsafePointer<UInt8>, _ v: UnsafePointer<UInt8>, _ stride: Int,
+        _ coded: UnsafeMutablePointer<VP8CodedMacroblock>
     ) -> Int {
         var cost = 0
         for index in 0..<8 {
             let (x, y) = (index & 1, index >> 1 & 1)
-            levels[16 &+ index] = VP8Rows()
+            coded.pointee.levels[16 &+ index] = VP8Rows()
             guard place.isVisible(2 &* x, 2 &* y) else { continue }
             let (plane, prediction) = index < 4 ? (place.u, u) : (place.v, v)
             let block = VP8Block(prediction + (y &* 4 &* stride &+ x &* 4), stride)
-            levels[16 &+ index] = quantizers.chroma.levels(plane.source(x, y).residuals(block).cosineTransform)
-            cost &+= levels[16 &+ index].cost
+            let coefficients = plane.source(x, y).residuals(block).cosineTransform
+            coded.pointee.levels[16 &+ index] = quantizers.chroma.levels(coefficients)
+            cost &+= quantizers.cost(coded.pointee.levels[16 &+ index], of: coefficients, quantizers.chroma)
         }
         return cost
     }
@@ -164,7 +183,7 @@ struct VP8MacroblockCoder {
     // MARK: Intra
 
     /// Predicts luma by the closest mode for the whole macroblock (RFC 6386 section 12.2).
-    private mutating func predictWhole(_ place: VP8MacroblockPlace) {
+    private func predictWhole(_ place: VP8MacroblockPlace) {
         let (above, corner) = (place.above, place.corner(place.y))
         let mean = SIMD16(repeating: place.mean(place.y, side: 16))
         var differences = SIMD4<Int>.zero
@@ -177,11 +196,11 @@ struct VP8MacroblockCoder {
             differences[2] &+= here.difference(left)
             differences[3] &+= here.difference(.trueMotion(left, above, corner))
         }
-        whole.luma = Self.closest(differences)
+        whole.pointee.luma = Self.closest(differences)
         for line in 0..<16 {
             let left = SIMD16(repeating: place.left(place.y, line))
             let predicted: SIMD16<UInt8> =
-                switch whole.luma {
+                switch whole.pointee.luma {
                 case .vertical: above
                 case .horizontal: left
                 case .trueMotion: .trueMotion(left, above, corner)
@@ -198,7 +217,7 @@ struct VP8MacroblockCoder {
         return .mean
     }
 
-    private mutating func predictChroma(_ place: VP8MacroblockPlace) {
+    private func predictChroma(_ place: VP8MacroblockPlace) {
         let above = SIMD16(lowHalf: place.above(place.u), highHalf: place.above(place.v))
         let mean = SIMD16(
             lowHalf: SIMD8(repeating: place.mean(place.u, side: 8)),
@@ -227,10 +246,10 @@ struct VP8MacroblockCoder {
             differences[2] &+= here.difference(left)
             differences[3] &+= here.difference(trueMotion(left))
         }
-        whole.chroma = Self.closest(differences)
+        whole.pointee.chroma = Self.closest(differences)
         for line in 0..<8 {
             let predicted: SIMD16<UInt8> =
-                switch whole.chroma {
+                switch whole.pointee.chroma {
                 case .vertical: above
                 case .horizontal: left(line)
                 case .trueMotion: trueMotion(left(line))
@@ -258,27 +277,27 @@ struct VP8MacroblockCoder {
 
     /// Codes luma by blocks of 4 x 4 pixels with modes of their own, each predicted from the ones before it (section 12.3).
     /// - Returns: whether it costs less than `limit`.
-    private mutating func codeSubblocks(_ place: VP8MacroblockPlace, limit: Int) -> Bool {
+    private func codeSubblocks(_ place: VP8MacroblockPlace, limit: Int) -> Bool {
         place.copyEdges(to: scratch.split, stride: Scratch.stride)
         for index in 0..<16 {
             let (x, y) = (index & 3, index >> 2)
             let target = scratch.split + (y &* 4 &* Scratch.stride &+ x &* 4)
             let prediction = VP8SubblockPrediction(target, Scratch.stride)
             guard place.isVisible(x, y) else {
-                split.subblocks[index] = .mean
-                split.levels[index] = VP8Rows()
+                split.pointee.subblocks[index] = .mean
+                split.pointee.levels[index] = VP8Rows()
                 prediction(.mean).store(target, Scratch.stride)
-                split.cost &+= Self.modeCosts[0]
+                split.pointee.cost &+= Self.modeCosts[0]
                 continue
             }
-            split.cost &+= codeSubblock(index, place.y.source(x, y), prediction, target)
-            guard split.cost < limit else { return false }
+            split.pointee.cost &+= codeSubblock(index, place.y.source(x, y), prediction, target)
+            guard split.pointee.cost < limit else { return false }
         }
         return true
     }
 
     /// Tries the two closest modes.
-    private mutating func codeSubblock(
+    private func codeSubblock(
         _ index: Int, _ block: VP8Block, _ prediction: VP8SubblockPrediction, _ target: UnsafeMutablePointer<UInt8>
     ) -> Int {
         var (first, second) = (VP8SubblockMode.mean, VP8SubblockMode.mean)
@@ -296,15 +315,17 @@ struct VP8MacroblockCoder {
         }
         var best = Int.max
         for mode in [first, second] {
-            let levels = quantizers.luma.levels(block.residuals(prediction(mode)).cosineTransform)
-            let cost = levels.cost &+ Self.modeCosts[Int(mode.rawValue)]
+            let coefficients = block.residuals(prediction(mode)).cosineTransform
+            let levels = quantizers.luma.levels(coefficients)
+            let cost =
+                quantizers.cost(levels, of: coefficients, quantizers.luma) &+ Self.modeCosts[Int(mode.rawValue)]
             guard cost < best else { continue }
             best = cost
-            split.subblocks[index] = mode
-            split.levels[index] = levels
+            split.pointee.subblocks[index] = mode
+            split.pointee.levels[index] = levels
         }
-        let coefficients = quantizers.luma.coefficients(split.levels[index])
-        prediction(split.subblocks[index]).adding(coefficients.inverseCosineTransform).store(target, Scratch.stride)
+        let coefficients = quantizers.luma.coefficients(split.pointee.levels[index])
+        prediction(split.pointee.subblocks[index]).adding(coefficients.inverseCosineTransform).store(target, Scratch.stride)
         return best
     }
 
@@ -315,6 +336,19 @@ struct VP8MacroblockCoder {
             cost += VP8BitCost.of($1, VP8Probabilities.subblockModes[$0])
         }
         return cost / 16
+    }
+}
+
+extension VP8Quantizer.Set {
+    /// What a block takes, and what it is then unlike the source, in 1/16 bit: a squared difference of 0.028 squares of a
+    /// quantizer's step is worth a bit.
+    /// - Parameter gain: the binary logarithm of how much larger than those of residuals the coefficients are.
+    fileprivate func cost(
+        _ levels: VP8Rows, of coefficients: VP8Rows, _ quantizer: VP8Quantizer, gain: Int = 0
+    ) -> Int {
+        let error = coefficients.zip(quantizer.coefficients(levels)) { $0 &- $1 }
+        let squares = error.a &* error.a &+ error.b &* error.b &+ error.c &* error.c &+ error.d &* error.d
+        return levels.cost &+ (Int(squares.wrappedSum()) &* weightOfError) >> (12 &+ gain)
     }
 }
 

@@ -52,20 +52,19 @@ struct VP8MacroblockModes {
 
     /// - Parameter vectors: nil: nothing moves.
     mutating func begin(_ vectors: [VP8MotionVector]?) {
-        for index in self.vectors.indices {
-            self.vectors[index] = vectors?[index] ?? .zero
-            predictions[index] = .inter
-            hasCoefficients[index] = false
-        }
+        for index in predictions.indices { predictions[index] = .inter }
+        for index in hasCoefficients.indices { hasCoefficients[index] = false }
+        for index in self.vectors.indices { self.vectors[index] = .zero }
+        if let vectors { for index in vectors.indices { self.vectors[index] = vectors[index] } }
         subblocks.removeAll(keepingCapacity: true)
     }
 
     /// Called in the order of macroblocks.
-    mutating func set(_ index: Int, _ coded: borrowing VP8CodedMacroblock) {
-        predictions[index] = coded.luma
-        chroma[index] = coded.chroma
-        hasCoefficients[index] = coded.hasCoefficients
-        if coded.luma == .subblocks { subblocks.append(coded.subblocks) }
+    mutating func set(_ index: Int, _ coded: UnsafePointer<VP8CodedMacroblock>) {
+        predictions[index] = coded.pointee.luma
+        chroma[index] = coded.pointee.chroma
+        hasCoefficients[index] = coded.pointee.hasCoefficients
+        if coded.pointee.luma == .subblocks { subblocks.append(coded.pointee.subblocks) }
     }
 
     // MARK: Vectors
@@ -78,33 +77,43 @@ struct VP8MacroblockModes {
     /// - Returns: how many were set to zero.
     mutating func chooseVectorModes() -> Int {
         var count = 0
-        for row in 0..<rows {
-            for column in 0..<columns {
-                let index = row &* columns &+ column
-                vectorModes[index] = .zero
-                guard !predictions[index].isIntra else { continue }
-                let neighbours = VP8VectorNeighbours(self, row: row, column: column)
-                contexts[index] = neighbours.contexts
-                let vector = vectors[index]
-                guard vector != .zero else { continue }
-                if vector == neighbours.nearest {
-                    vectorModes[index] = .nearest
-                } else if vector == neighbours.near {
-                    vectorModes[index] = .near
-                } else {
-                    let x = Int(vector.x) - Int(neighbours.best.x)
-                    let y = Int(vector.y) - Int(neighbours.best.y)
-                    guard abs(x) <= Self.longest, abs(y) <= Self.longest else {
-                        vectors[index] = .zero
-                        count += 1
-                        continue
+        let (columns, rows) = (columns, rows)
+        vectors.withUnsafeMutableBufferPointer { vectors in
+            predictions.withUnsafeBufferPointer { predictions in
+                for row in 0..<rows {
+                    for column in 0..<columns {
+                        let index = row &* columns &+ column
+                        vectorModes[index] = .zero
+                        guard !predictions[index].isIntra else { continue }
+                        let neighbours = VP8VectorNeighbours(
+                            UnsafeBufferPointer(vectors), predictions, columns: columns, rows: rows, row: row,
+                            column: column)
+                        contexts[index] = neighbours.contexts
+                        guard vectors[index] != .zero else { continue }
+                        let chosen = Self.mode(vectors[index], neighbours)
+                        if let chosen {
+                            (vectorModes[index], differences[index]) = chosen
+                        } else {
+                            vectors[index] = .zero
+                            count += 1
+                        }
                     }
-                    vectorModes[index] = .new
-                    differences[index] = VP8MotionVector(x: x, y: y)
                 }
             }
         }
         return count
+    }
+
+    /// - Returns: nil if a vector other than zero cannot be coded.
+    private static func mode(
+        _ vector: VP8MotionVector, _ neighbours: VP8VectorNeighbours
+    ) -> (VectorMode, VP8MotionVector)? {
+        if vector == neighbours.nearest { return (.nearest, .zero) }
+        if vector == neighbours.near { return (.near, .zero) }
+        let x = Int(vector.x) - Int(neighbours.best.x)
+        let y = Int(vector.y) - Int(neighbours.best.y)
+        guard abs(x) <= longest, abs(y) <= longest else { return nil }
+        return (.new, VP8MotionVector(x: x, y: y))
     }
 
     // MARK: Bits
@@ -259,16 +268,18 @@ struct VP8VectorNeighbours {
     private(set) var best = VP8MotionVector.zero
     private(set) var contexts = SIMD4<UInt8>.zero
 
-    init(_ modes: VP8MacroblockModes, row: Int, column: Int) {
+    init(
+        _ vectors: UnsafeBufferPointer<VP8MotionVector>, _ predictions: UnsafeBufferPointer<VP8Prediction>,
+        columns: Int, rows: Int, row: Int, column: Int
+    ) {
         // The different vectors of the neighbours, the zero vector first, and their weights.
         var found = InlineArray<4, VP8MotionVector>(repeating: .zero)
         var weights = InlineArray<4, Int>(repeating: 0)
         var last = 0
-        let columns = modes.columns
         let index = row &* columns &+ column
         func note(_ index: Int, _ weight: Int) {
-            guard !modes.predictions[index].isIntra else { return }
-            let vector = modes.vectors[index]
+            guard !predictions[index].isIntra else { return }
+            let vector = vectors[index]
             guard vector != .zero else {
                 weights[0] &+= weight
                 return
@@ -293,16 +304,14 @@ struct VP8VectorNeighbours {
                 // A block may lie one macroblock beyond the edge.
                 VP8MotionVector(
                     x: min(max(Int(vector.x), -16 * column - 16), (columns - column) * 16),
-                    y: min(max(Int(vector.y), -16 * row - 16), (modes.rows - row) * 16))
+                    y: min(max(Int(vector.y), -16 * row - 16), (rows - row) * 16))
             }
             nearest = clamped(found[1])
             near = clamped(found[2])
             best = clamped(found[0])
         }
         // Weight 3 would be that of split neighbours.
-        contexts = SIMD4(
-            VP8Probabilities.modeContexts[weights[0]][0], VP8Probabilities.modeContexts[weights[1]][1],
-            VP8Probabilities.modeContexts[weights[2]][2], VP8Probabilities.modeContexts[0][3])
+        contexts = VP8Probabilities.modeContexts(weights[0], weights[1], weights[2], 0)
     }
 }
 

@@ -20,7 +20,8 @@ public struct VP8Picture {
 
 extension VP8CopyFrame {
     /// Makes what a decoder shows after the frame of what it showed before, bit for bit, in a stream of version 1 or 2
-    /// (bilinear interpolation of chroma, RFC 6386 section 18.3). No vector may lead out of the picture.
+    /// (bilinear interpolation of chroma, RFC 6386 section 18.3). A block may come from
+    /// up to 15 lines above or below the picture, and not from beside it.
     /// - Parameter scratch: a picture of the same size, with any content.
     public func apply(to picture: VP8Picture, scratch: VP8Picture) {
         if let vector = onlyVector, vector.x == 0 {
@@ -80,20 +81,22 @@ extension VP8CopyFrame {
     ) {
         let (x, y) = (run.lowerBound * 16 + Int(vector.x), row * 16 + Int(vector.y))
         precondition(
-            x >= 0 && y >= 0 && x + run.count * 16 <= columns * 16 && y + 16 <= rows * 16,
-            "a vector leads out of the picture")
+            x >= 0 && x + run.count * 16 <= columns * 16 && y > -16 && y < rows * 16, "a vector leads out of the picture")
+        // What lies above and below the picture is like its first and last lines.
+        func luma(_ line: Int) -> Int { min(max(y &+ line, 0), rows &* 16 &- 1) &* source.strideY }
+        func chroma(_ line: Int) -> Int { min(max(y >> 1 &+ line, 0), rows &* 8 &- 1) &* source.strideC }
         for index in 0..<16 {
             let line = bottomUp ? 15 - index : index
             (target.y + (row * 16 + line) * target.strideY + run.lowerBound * 16).update(
-                from: source.y + (y + line) * source.strideY + x, count: run.count * 16)
+                from: source.y + luma(line) + x, count: run.count * 16)
         }
         for (from, to) in [(source.u, target.u), (source.v, target.v)] {
             let start = to + row * 8 * target.strideC + run.lowerBound * 8
             for index in 0..<8 {
                 let line = bottomUp ? 7 - index : index
-                // An odd component leads a pixel away from the edge at least, so the neighbour is inside the picture.
-                let above = from + (y / 2 + line) * source.strideC + x / 2
-                let below = vector.y & 1 == 0 ? above : above + source.strideC
+                // An odd component leads a pixel away from the edge at least, so the right neighbour is inside the picture.
+                let above = from + chroma(line) + x / 2
+                let below = vector.y & 1 == 0 ? above : from + chroma(line + 1) + x / 2
                 let out = start + line * target.strideC
                 switch (vector.x & 1, vector.y & 1) {
                 case (0, 0): out.update(from: above, count: run.count * 8)

@@ -10,12 +10,15 @@ enum VP8Probabilities {
     /// - Parameter index: 0..<38.
     static func vectorUpdate(_ index: Int) -> UInt8 { vectorUpdates[index] }
 
-    /// Of the modes of vectors, by the weight of the neighbours that have the same one (RFC 6386 section 16.3,
+    /// Of the modes of vectors, by the weights of the neighbours, 0...5, that have the same one (RFC 6386 section 16.3,
     /// vp8_mode_contexts).
-    static let modeContexts: [[UInt8]] = [
-        [7, 1, 1, 143], [14, 18, 14, 107], [135, 64, 57, 68], [60, 56, 128, 65], [159, 134, 128, 34],
-        [234, 188, 128, 28],
-    ]
+    static func modeContexts(_ zero: Int, _ nearest: Int, _ near: Int, _ split: Int) -> SIMD4<UInt8> {
+        let table: InlineArray<6, SIMD4<UInt8>> = [
+            [7, 1, 1, 143], [14, 18, 14, 107], [135, 64, 57, 68], [60, 56, 128, 65], [159, 134, 128, 34],
+            [234, 188, 128, 28],
+        ]
+        return SIMD4(table[zero][0], table[nearest][1], table[near][2], table[split][3])
+    }
 
     /// `coefficientUpdates`, from 0 to 1,055.
     static func coefficientUpdate(_ index: Int) -> UInt8 { allCoefficientUpdates[index] }

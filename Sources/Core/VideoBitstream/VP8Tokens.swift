@@ -9,7 +9,6 @@ struct VP8Tokens {
 
     /// `index << 1 | bit` with the index of a probability, or, from `fixed` on, the probability itself instead.
     private var decisions: [UInt16] = []
-    private var counts = [UInt32](repeating: 0, count: 2 * probabilityCount)
     private static let fixed: UInt16 = 1 << 15
 
     /// Whether the blocks at the lower edge of the macroblocks above, and at the right edge of the one on the left, have
@@ -21,7 +20,6 @@ struct VP8Tokens {
 
     mutating func beginFrame() {
         decisions.removeAll(keepingCapacity: true)
-        for index in counts.indices { counts[index] = 0 }
         for column in above.indices { above[column] = InlineArray(repeating: 0) }
     }
 
@@ -139,9 +137,7 @@ struct VP8Tokens {
     ]
 
     private mutating func decide(_ index: Int, _ bit: Bool) {
-        let decision = index << 1 | (bit ? 1 : 0)
-        counts[decision] &+= 1
-        decisions.append(UInt16(truncatingIfNeeded: decision))
+        decisions.append(UInt16(truncatingIfNeeded: index << 1 | (bit ? 1 : 0)))
     }
 
     private mutating func decide(fixed probability: UInt8, _ bit: Bool) {
@@ -154,6 +150,8 @@ struct VP8Tokens {
     /// - Parameter known: what decoders have.
     /// - Returns: those that the tokens are written with.
     func writeProbabilities(_ encoder: inout VP8BoolEncoder, _ known: [UInt8]) -> [UInt8] {
+        var counts = [UInt32](repeating: 0, count: 2 * Self.probabilityCount)
+        for decision in decisions where decision < Self.fixed { counts[Int(decision)] &+= 1 }
         var probabilities = known
         for index in known.indices {
             let update = VP8Probabilities.coefficientUpdate(index)

@@ -7,13 +7,16 @@ struct VP8Rows: Equatable {
     var c = Row.zero
     var d = Row.zero
 
+    @inline(__always)
     var transposed: VP8Rows {
         VP8Rows(
             a: Row(a[0], b[0], c[0], d[0]), b: Row(a[1], b[1], c[1], d[1]), c: Row(a[2], b[2], c[2], d[2]),
             d: Row(a[3], b[3], c[3], d[3]))
     }
 
+    @inline(__always)
     func map(_ body: (Row) -> Row) -> VP8Rows { VP8Rows(a: body(a), b: body(b), c: body(c), d: body(d)) }
+    @inline(__always)
     func zip(_ other: VP8Rows, _ body: (Row, Row) -> Row) -> VP8Rows {
         VP8Rows(a: body(a, other.a), b: body(b, other.b), c: body(c, other.c), d: body(d, other.d))
     }
@@ -30,6 +33,7 @@ struct VP8Rows: Equatable {
         }
     }
 
+    @inline(__always)
     var isZero: Bool { a | b | c | d == .zero }
 }
 
@@ -41,6 +45,7 @@ extension VP8Rows {
         return vertical.cosinePass(scale: 1, shift: 16).transposed
     }
 
+    @inline(__always)
     private func cosinePass(scale: Int32, shift: Int32) -> VP8Rows {
         let (outer, inner) = (self.a &+ self.d, self.b &+ self.c)
         let (innerDifference, outerDifference) = ((self.b &- self.c) &* scale, (self.a &- self.d) &* scale)
@@ -61,6 +66,7 @@ extension VP8Rows {
         return vertical.inverseCosinePass.map { ($0 &+ 4) &>> Row(repeating: 3) }.transposed
     }
 
+    @inline(__always)
     private var inverseCosinePass: VP8Rows {
         let (even, odd) = (a &+ c, a &- c)
         let inner = Self.timesSine(b) &- Self.timesCosine(d)
@@ -69,7 +75,9 @@ extension VP8Rows {
     }
 
     /// By the square root of 2 and the sine of pi/8.
+    @inline(__always)
     private static func timesSine(_ row: Row) -> Row { (row &* 35_468) &>> Row(repeating: 16) }
+    @inline(__always)
     private static func timesCosine(_ row: Row) -> Row { row &+ (row &* 20_091) &>> Row(repeating: 16) }
 
     /// The coefficients of the blocks' first coefficients.
@@ -83,6 +91,7 @@ extension VP8Rows {
         walshPass.transposed.walshPass.map { ($0 &+ 3) &>> Row(repeating: 3) }.transposed
     }
 
+    @inline(__always)
     private var walshPass: VP8Rows {
         let (outer, inner) = (a &+ d, b &+ c)
         let (outerDifference, innerDifference) = (a &- d, b &- c)
@@ -121,6 +130,7 @@ struct VP8Quantizer {
             c: level(coefficients.c, rounding.c, factors.c), d: level(coefficients.d, rounding.d, factors.d))
     }
 
+    @inline(__always)
     func coefficients(_ levels: VP8Rows) -> VP8Rows { levels.zip(steps) { $0 &* $1 } }
 
     /// Of a macroblock with a quantizer index, 0...127 (RFC 6386 sections 9.6 and 14.1).
@@ -129,17 +139,21 @@ struct VP8Quantizer {
         let luma: VP8Quantizer
         let secondary: VP8Quantizer
         let chroma: VP8Quantizer
+        /// Of a squared difference of coefficients, which are twice as large as residuals, in 2^-16 bit.
+        let weightOfError: Int
 
         init(index: Int) {
             let (first, others) = (VP8QuantizerTables.first[index], VP8QuantizerTables.others[index])
             luma = VP8Quantizer(first: first, others: others)
             secondary = VP8Quantizer(first: first * 2, others: max(others * 155 / 100, 8))
             chroma = VP8Quantizer(first: min(first, 132), others: others)
+            weightOfError = 584_704 / (others * others)
         }
     }
 }
 
 extension VP8Rows {
+    @inline(__always)
     func with(first: Int32) -> VP8Rows {
         var copy = self
         copy.a[0] = first

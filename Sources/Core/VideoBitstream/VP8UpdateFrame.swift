@@ -53,18 +53,11 @@ public struct VP8UpdateFrame {
         // Vectors are told from those of neighbours, which intra ones have not.
         let allowsIntra = moved?.areVectorsNear ?? true
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: VP8MacroblockCoder.Scratch.count) { scratch in
-            var coder = VP8MacroblockCoder(
-                VP8Quantizer.Set(index: settings.quantizer), allowsIntra: allowsIntra,
-                scratch: scratch.baseAddress.unsafelyUnwrapped)
-            for row in 0..<modes.rows {
-                tokens.beginRow()
-                for column in 0..<modes.columns {
-                    if blocks[row &* modes.columns &+ column] != 0 {
-                        code(canvas, picture, row: row, column: column, &coder)
-                    } else {
-                        tokens.skip(column: column)
-                    }
-                }
+            withUnsafeTemporaryAllocation(of: VP8CodedMacroblock.self, capacity: 3) { coded in
+                let coder = VP8MacroblockCoder(
+                    VP8Quantizer.Set(index: settings.quantizer), allowsIntra: allowsIntra,
+                    scratch: scratch.baseAddress.unsafelyUnwrapped, coded)
+                code(canvas, blocks, picture, coder)
             }
         }
         let uncodable = modes.chooseVectorModes()
@@ -79,29 +72,36 @@ public struct VP8UpdateFrame {
     // MARK: Pixels
 
     private mutating func code(
-        _ canvas: I420Frame, _ picture: VP8Picture, row: Int, column: Int, _ coder: inout VP8MacroblockCoder
+        _ canvas: I420Frame, _ blocks: [UInt8], _ picture: VP8Picture, _ coder: VP8MacroblockCoder
     ) {
-        let (x, y) = (column &* 16, row &* 16)
-        let index = row &* modes.columns &+ column
-        let columns = modes.columns
-        func place(_ source: I420Frame) -> VP8MacroblockPlace {
-            VP8MacroblockPlace(source, picture, row: row, column: column, columns: columns)
+        for row in 0..<modes.rows {
+            tokens.beginRow()
+            for column in 0..<modes.columns {
+                let index = row &* modes.columns &+ column
+                guard blocks[index] != 0 else {
+                    tokens.skip(column: column)
+                    continue
+                }
+                let source = source(canvas, column &* 16, row &* 16, coder.scratch.padded)
+                let place = VP8MacroblockPlace(source, picture, row: row, column: column, columns: modes.columns)
+                let coded = coder.code(place)
+                modes.set(index, coded)
+                VP8CodedMacroblock.append(coded, to: &tokens, column: column)
+            }
         }
-        guard x + 16 > size.width || y + 16 > size.height else {
-            let source = I420Frame(
-                size: size, y: canvas.y + (y &* canvas.strideY &+ x), u: canvas.u + (y / 2 &* canvas.strideC &+ x / 2),
-                v: canvas.v + (y / 2 &* canvas.strideC &+ x / 2), strideY: canvas.strideY, strideC: canvas.strideC)
-            return coder.code(place(source)) { note($0, index, column) }
-        }
-        let padded = coder.scratch.padded
-        pad(canvas, x, y, padded)
-        let source = I420Frame(size: size, y: padded, u: padded + 256, v: padded + 320, strideY: 16, strideC: 8)
-        coder.code(place(source)) { note($0, index, column) }
     }
 
-    private mutating func note(_ coded: borrowing VP8CodedMacroblock, _ index: Int, _ column: Int) {
-        modes.set(index, coded)
-        coded.append(to: &tokens, column: column)
+    /// The canvas from a macroblock on.
+    private func source(
+        _ canvas: I420Frame, _ x: Int, _ y: Int, _ padded: UnsafeMutablePointer<UInt8>
+    ) -> I420Frame {
+        guard x + 16 > size.width || y + 16 > size.height else {
+            return I420Frame(
+                size: size, y: canvas.y + (y &* canvas.strideY &+ x), u: canvas.u + (y / 2 &* canvas.strideC &+ x / 2),
+                v: canvas.v + (y / 2 &* canvas.strideC &+ x / 2), strideY: canvas.strideY, strideC: canvas.strideC)
+        }
+        pad(canvas, x, y, padded)
+        return I420Frame(size: size, y: padded, u: padded + 256, v: padded + 320, strideY: 16, strideC: 8)
     }
 
     private func pad(_ canvas: I420Frame, _ x: Int, _ y: Int, _ padded: UnsafeMutablePointer<UInt8>) {
