@@ -310,8 +310,7 @@ struct VP8VectorNeighbours {
             near = clamped(found[2])
             best = clamped(found[0])
         }
-        // Weight 3 would be that of split neighbours.
-        contexts = VP8Probabilities.modeContexts(weights[0], weights[1], weights[2], 0)
+        contexts = VP8Probabilities.modeContexts(weights[0], weights[1], weights[2])
     }
 }
 

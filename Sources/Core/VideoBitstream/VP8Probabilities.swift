@@ -11,13 +11,15 @@ enum VP8Probabilities {
     static func vectorUpdate(_ index: Int) -> UInt8 { vectorUpdates[index] }
 
     /// Of the modes of vectors, by the weights of the neighbours, 0...5, that have the same one (RFC 6386 section 16.3,
-    /// vp8_mode_contexts).
-    static func modeContexts(_ zero: Int, _ nearest: Int, _ near: Int, _ split: Int) -> SIMD4<UInt8> {
-        let table: InlineArray<6, SIMD4<UInt8>> = [
-            [7, 1, 1, 143], [14, 18, 14, 107], [135, 64, 57, 68], [60, 56, 128, 65], [159, 134, 128, 34],
-            [234, 188, 128, 28],
-        ]
-        return SIMD4(table[zero][0], table[nearest][1], table[near][2], table[split][3])
+    /// vp8_mode_contexts). No neighbour is split.
+    static func modeContexts(_ zero: Int, _ nearest: Int, _ near: Int) -> SIMD4<UInt8> {
+        // The columns of the table, the first row in the lowest byte.
+        func probability(_ column: UInt64, _ weight: Int) -> UInt8 {
+            UInt8(truncatingIfNeeded: column >> UInt64(truncatingIfNeeded: 8 &* weight))
+        }
+        return SIMD4(
+            probability(0xEA9F_3C87_0E07, zero), probability(0xBC86_3840_1201, nearest),
+            probability(0x8080_8039_0E01, near), 143)
     }
 
     /// `coefficientUpdates`, from 0 to 1,055.
