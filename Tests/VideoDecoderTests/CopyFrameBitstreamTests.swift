@@ -121,7 +121,7 @@ import VideoBitstream
         }
     }
 
-    private static func choose(_ frame: inout VP8CopyFrame, _ kind: Kind, _ random: inout SeededGenerator) {
+    static func choose(_ frame: inout VP8CopyFrame, _ kind: Kind, _ random: inout SeededGenerator) {
         let few = (0..<4).map { _ in
             let isVertical = random.chance(40)
             return VP8MotionVector(x: isVertical ? 0 : random.below(201) - 100, y: random.below(201) - 100)
@@ -143,7 +143,8 @@ import VideoBitstream
                     x: Int(vector.x) + random.below(5) - 2, y: Int(vector.y) + random.below(21) - 10)
             }
             let (x, y) = (index % frame.columns * 16 + Int(vector.x), index / frame.columns * 16 + Int(vector.y))
-            let isInside = x >= 0 && y >= 0 && x + 16 <= size.width && y + 16 <= size.height
+            // Up to 15 lines may lie above or below the picture.
+            let isInside = x >= 0 && y > -16 && x + 16 <= size.width && y < size.height
             frame.vectors[index] = isInside ? vector : .zero
         }
     }

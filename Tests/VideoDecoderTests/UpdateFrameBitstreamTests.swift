@@ -22,13 +22,22 @@ import VideoBitstream
         #expect(isRead)
         let canvas = Stream.texture(&random)
         var frame = VP8UpdateFrame(Self.size)
+        var moved = VP8CopyFrame(Self.size)
+        let scratch = Stream.Picture(Self.size)
         var stream = [key]
         var shown = [picture.bytes]
         var worst = 0
-        for _ in 0..<200 {
+        for step in 0..<200 {
             let blocks = Self.draw(on: canvas, &random)
+            // Every other frame moves something first, in part by vectors that are far from each other.
+            let moves = step % 2 == 1
+            if moves {
+                Stream.choose(&moved, Stream.Kind.allCases[step / 2 % 4], &random)
+                _ = moved.restrict()
+                moved.apply(to: picture.planes, scratch: scratch.planes)
+            }
             let bytes = frame.encode(
-                canvas.frame, blocks, onto: picture.planes,
+                canvas.frame, blocks, after: moves ? moved : nil, onto: picture.planes,
                 VP8UpdateFrame.Settings(quantizer: quantizer, version: 2, entropy: entropy))
             let decoded = try #require(try bytes.withUnsafeBytes { try decoder.decode($0) })
             try #require(decoded.planes == picture.bytes)

@@ -28,6 +28,9 @@ enum DesktopScene: String, CaseIterable {
     case browser
     /// The same page at a scale of 1.25, scrolled by 3.5 px 30 times a second.
     case smooth
+    /// The same page at a scale of 1, moved by 3.25 px 30 times a second as a layer, which the compositor places between
+    /// pixels.
+    case fraction
     case typing
     /// A window of text is dragged.
     case drag
@@ -83,6 +86,9 @@ enum DesktopScene: String, CaseIterable {
             return [try Chromium.show(text.page(step: "57", pause: 100), scale: 1, folder: folder, display: display)]
         case .smooth:
             return [try Chromium.show(text.page(step: "3.5", pause: 33), scale: 1.25, folder: folder, display: display)]
+        case .fraction:
+            let page = text.page(step: "3.25", pause: 33, isLayer: true)
+            return [try Chromium.show(page, scale: 1, folder: folder, display: display)]
         case .typing:
             return [
                 try terminal("while :; do printf %s $((RANDOM % 10)); sleep 0.1; done", geometry: "120x40+50+250")
@@ -137,7 +143,11 @@ struct SourceText {
     /// - Parameters:
     ///   - step: in CSS pixels.
     ///   - pause: between two steps, in ms.
-    func page(step: String, pause: Int) -> String {
+    ///   - isLayer: the text is moved by a transform instead of scrolling.
+    func page(step: String, pause: Int, isLayer: Bool = false) -> String {
+        let move =
+            isLayer
+            ? "y += \(step); text.style.transform = `translateY(${-y}px)`" : "scrollBy(0, \(step))"
         let escaped = text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
         let code = Self.marked(escaped) { "<i class=\($0)>\($1)</i>" }
         return """
@@ -146,8 +156,10 @@ struct SourceText {
             header { position: sticky; top: 0; height: 56px; background: #24292f; color: white; font: 24px/56px sans-serif; padding-left: 20px }
             nav { position: fixed; top: 70px; left: 12px; width: 190px; color: #57606a } pre { margin: 8px 8px 8px 220px; font: 14px/19px monospace }
             .comment { color: #6e7781 } .string { color: #0a3069 } .keyword { color: #cf222e } .type { color: #8250df }
+            \(isLayer ? "pre { will-change: transform } header { z-index: 1 }" : "")
             </style><header>Sources / Core</header><nav>\((1...24).map { "file \($0)" }.joined(separator: "<br>"))</nav><pre>\(code)</pre>
-            <script>const go = () => { scrollBy(0, \(step)); setTimeout(go, \(pause)) }; setTimeout(go, 1000)</script>
+            <script>let y = 0; const text = document.querySelector("pre")
+            const go = () => { \(move); setTimeout(go, \(pause)) }; setTimeout(go, 1000)</script>
             """
     }
 

@@ -22,9 +22,10 @@ extension VP8Encoder {
             return nil
         }
         var missing = base.missingBlocks
+        let returns = copies?.returns ?? false
         copies?.apply(input, missing: &missing, quality: &blockQuality)
         base.noteMoved(missing: missing)
-        if let frame = encodeRest(core, input, of: moved, plan, at: instant, request, budget) { return frame }
+        if !returns, let frame = encodeRest(core, input, of: moved, plan, at: instant, request, budget) { return frame }
         let bytes = core.encode(moved)
         var frame = EncodedFrame(bytes: bytes, isKeyframe: false, quantizer: core.lastQuantizer)
         bucket.spend(bytes.count)

@@ -15,9 +15,10 @@ extension VP8Encoder {
         /// libvpx takes fewer bytes above it.
         private static let mostQuantizer = 30
 
-        mutating func begin(_ request: VideoEncodeRequest) {
+        /// - Parameter isRest: of a copy frame, which was not coded along with it: libvpx makes it.
+        mutating func begin(_ request: VideoEncodeRequest, isRest: Bool) {
             isUpdate = false
-            isPossible = hasUpdates && request.layering == nil
+            isPossible = hasUpdates && !isRest && request.layering == nil
         }
 
         func allows(blocks: Int, quantizer: Int) -> Bool {

@@ -79,7 +79,7 @@ public final class VP8Encoder: VideoEncoder {
         _ core: VP8EncoderCore, _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant,
         _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
-        ownFrames.begin(request)
+        ownFrames.begin(request, isRest: continuesAtOnce)
         continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
@@ -154,6 +154,7 @@ public final class VP8Encoder: VideoEncoder {
         spend(frame, input, isWhole: true)
         blockQuality?.noteKeyframe(quantizer: frame.quantizer)
         frame.references = longTermReferences.noteKeyframe(blockQuality)
+        copies?.noteReference()
         sizePredictor.learn(
             from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
@@ -183,6 +184,7 @@ public final class VP8Encoder: VideoEncoder {
         blockQuality?.restore(longTermReferences.quantizers(of: source))
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
+        if plan.stored != nil { copies?.noteReference() }
         return frame
     }
 
@@ -200,6 +202,7 @@ public final class VP8Encoder: VideoEncoder {
         spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
+        if plan.stored != nil { copies?.noteReference() }
         return frame
     }
 
