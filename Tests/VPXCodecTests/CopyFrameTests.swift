@@ -255,7 +255,7 @@ import VideoBitstream
         var now = MediaInstant(nanoseconds: 5_000_000_000)
         var (place, held, isBehind) = (1_000, UInt32(0), false)
         var (lost, recoveries, compared, storedCopies) = (0, 0, 0, 0)
-        for step in 0..<(frames.updates ? 180 : 90) {
+        for step in 0..<90 {
             place += random.below(80) - 40
             Self.text.show(on: canvas, scrolled: place)
             var request = VideoEncodeRequest(bitrate: .kilobits(20_000))

@@ -43,19 +43,19 @@ extension VP8Encoder {
         _ core: VP8EncoderCore, _ input: I420Frame, of moved: VP8CopyFrame, _ plan: LongTermReferences.Plan,
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) -> EncodedFrame? {
-        guard plan.stored == nil, moved.areVectorsNear,
+        // In a row of such frames each would replace the reference that the last frame is stored in.
+        guard plan.stored == nil, core.buffersOfLastFrame.isEmpty, moved.areVectorsNear,
             ownFrames.allows(blocks: base.missingBlocks.count, quantizer: 0)
         else { return nil }
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
         let change = measureChange(input, bytes: bytes, budget, at: instant)
         guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else { return nil }
-        let slot = core.buffersOfLastFrame.first
         let made = try? core.update(input, active, quantizer: change.quantizer, after: moved)
         guard var frame = made else { return nil }
         ownFrames.noteUpdate()
         spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = longTermReferences.noteCopy(in: slot, missing: base.missingBlocks, blockQuality)
+        frame.references = longTermReferences.noteCopy(in: nil, missing: base.missingBlocks, blockQuality)
         // A block that has moved takes half a bit.
         let movedBytes = moved.vectors.count { $0 != .zero } / 16
         noteChange(change, bytes: frame.bytes.count - movedBytes, frame.quantizer, request.bitrate, at: instant)

@@ -245,17 +245,16 @@ final class VP8EncoderCore {
 
     /// Codes some blocks without libvpx, which copies the whole picture for each frame. libvpx goes on from what the viewers see
     /// after it. The bytes are valid until the next call.
-    /// - Parameter moved: what a copy frame moves first. Only then may the last frame be in other buffers too.
+    /// - Parameter moved: what a copy frame moves first.
     func update(
         _ input: I420Frame, _ active: BlockMap, quantizer: Int, after moved: VP8CopyFrame? = nil
     ) throws(CodecFailure) -> EncodedFrame {
-        precondition(buffersOfLastFrame.isEmpty || moved != nil, "libvpx would change a reference, too")
+        precondition(buffersOfLastFrame.isEmpty, "libvpx would change a reference, too")
         try readLastFrame()
         moved?.apply(to: copies.picture, scratch: copies.scratch)
         copies.isLibraryCurrent = false
         let settings = VP8UpdateFrame.Settings(
-            quantizer: VP8Segments.index(of: quantizer), version: Self.version, entropy: entropy,
-            stored: moved == nil ? [] : buffersOfLastFrame)
+            quantizer: VP8Segments.index(of: quantizer), version: Self.version, entropy: entropy)
         let bytes = update.encode(input, active.blocks, after: moved, onto: copies.picture, settings)
         lastQuantizer = quantizer
         return EncodedFrame(bytes: copies.keep(bytes), isKeyframe: false, quantizer: quantizer)

@@ -24,17 +24,11 @@ public struct VP8UpdateFrame {
         public var version: UInt8
         /// What decoders have before the frame.
         public var entropy: VP8EntropyState
-        /// Golden and alternate buffers that get the frame besides the last frame's.
-        public var stored: Set<ReferenceSlot>
 
-        public init(
-            quantizer: Int, version: UInt8, entropy: VP8EntropyState = VP8EntropyState(),
-            stored: Set<ReferenceSlot> = []
-        ) {
+        public init(quantizer: Int, version: UInt8, entropy: VP8EntropyState) {
             self.quantizer = quantizer
             self.version = version
             self.entropy = entropy
-            self.stored = stored
         }
     }
 
@@ -63,7 +57,7 @@ public struct VP8UpdateFrame {
         let uncodable = modes.chooseVectorModes()
         precondition(uncodable == 0, "a vector was not restricted")
         var encoder = VP8BoolEncoder(capacity: 2_048)
-        encoder.writeHeader(quantizer: settings.quantizer, refreshesLast: true, stored: settings.stored)
+        encoder.writeHeader(quantizer: settings.quantizer, refreshesLast: true)
         let probabilities = tokens.writeProbabilities(&encoder, settings.entropy.coefficients)
         modes.write(&encoder, settings.entropy)
         return encoder.frame(version: settings.version, coefficients: tokens.bytes(probabilities))
