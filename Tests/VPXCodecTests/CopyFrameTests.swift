@@ -253,7 +253,8 @@ import VideoBitstream
         let (encoder, whole, lossy) = (VP8Encoder(), VP8Decoder(), VP8Decoder())
         encoder.usesUpdateFrames = frames.updates
         var now = MediaInstant(nanoseconds: 5_000_000_000)
-        var (place, held, isBehind) = (1_000, UInt32(0), false)
+        // The references that the lossy viewer has.
+        var (place, held, isBehind) = (1_000, [UInt32](), false)
         var (lost, recoveries, compared, storedCopies) = (0, 0, 0, 0)
         for step in 0..<90 {
             place += random.below(80) - 40
@@ -261,7 +262,9 @@ import VideoBitstream
             var request = VideoEncodeRequest(bitrate: .kilobits(20_000))
             request.allowsRecoveryFrames = true
             request.storesLongTermReference = step % 6 == 2 && !isBehind
-            if isBehind, random.chance(30) { request.recoveryReference = held }
+            if isBehind, random.chance(30) {
+                request.recoveryReference = held.last { encoder.canRecover(from: $0) }
+            }
             var changed = BlockMap(Self.size, filled: true)
             repeat {
                 now = now + .milliseconds(16)
@@ -278,7 +281,7 @@ import VideoBitstream
                     isBehind = true
                 }
                 if !isBehind {
-                    if frame.isKeyframe || references.stored != nil { held = references.number }
+                    if frame.isKeyframe || references.stored != nil { held.append(references.number) }
                     let late = try #require(try bytes.withUnsafeBytes { try lossy.decode($0) })
                     #expect(blocks(of: late) == blocks(of: shown))
                     compared += 1

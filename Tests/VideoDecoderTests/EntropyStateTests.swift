@@ -17,7 +17,8 @@ import VideoBitstream
         return try (0..<4).map { step in
             let canvas = CopyFrameBitstreamTests.texture(&random)
             let frame = try encoder.encode(
-                canvas, changed: BlockMap(size, filled: true), at: MediaInstant(nanoseconds: 5_000_000_000 + Int64(step)),
+                canvas, changed: BlockMap(size, filled: true),
+                at: MediaInstant(nanoseconds: 5_000_000_000 + Int64(step)),
                 request)
             return try withExtendedLifetime(encoder) { Array(try #require(frame).bytes) }
         }

@@ -165,13 +165,15 @@ struct SourceText {
 
     /// Marks what an editor colours.
     private static func marked(_ text: String, _ mark: (String, String) -> String) -> String {
-        let keywords = "let|var|func|struct|enum|case|switch|return|if|else|guard|for|in|while|private|public|static|mutating|init|self|nil"
+        let keywords =
+            "let|var|func|struct|enum|case|switch|return|if|else|guard|for|in|while|private|public|static|mutating|init|self|nil"
         let pattern = #"(//[^\n]*)|("[^"\n]*")|\b(\#(keywords))\b|\b([A-Z][A-Za-z]+)\b"#
         guard let expression = try? NSRegularExpression(pattern: pattern) else { return text }
         let whole = text as NSString
         var (result, end) = ("", 0)
         for match in expression.matches(in: text, range: NSRange(location: 0, length: whole.length)) {
-            let kind = ["comment", "string", "keyword", "type"][(1...4).first { match.range(at: $0).length > 0 }.map { $0 - 1 } ?? 0]
+            let kind = ["comment", "string", "keyword", "type"][
+                (1...4).first { match.range(at: $0).length > 0 }.map { $0 - 1 } ?? 0]
             result += whole.substring(with: NSRange(location: end, length: match.range.location - end))
             result += mark(kind, whole.substring(with: match.range))
             end = match.range.location + match.range.length
@@ -251,7 +253,8 @@ struct Desktop {
     func measure() throws {
         Table.title("A desktop, \(rounds) rounds of \(seconds) s each: medians")
         Table.header([
-            "scene", "link", "program", "p50 ms", "p95 ms", "stamps/s", "sender CPU ms/s", "share in parts of it", "note",
+            "scene", "link", "program", "p50 ms", "p95 ms", "stamps/s", "sender CPU ms/s", "share in parts of it",
+            "note",
         ])
         let folder = try TemporaryDirectory()
         let text = try SourceText(in: folder.path)
@@ -265,11 +268,19 @@ struct Desktop {
                         do {
                             let own = try TemporaryDirectory()
                             let run = try program.run(link) { display in
-                                [try Subprocess(tool("stamp"), ["-f", "30", "-s", "\(seconds + 60)"], environment: ["DISPLAY": display])]
+                                [
+                                    try Subprocess(
+                                        tool("stamp"), ["-f", "30", "-s", "\(seconds + 60)"],
+                                        environment: ["DISPLAY": display])
+                                ]
                                     + (try scene.start(on: display, text: text, folder: own.path, seconds: seconds + 60))
                             }
-                            if run.probe.stamps > 0 { runs[index].append(run) } else { notes[index] = run.probe.error ?? "no stamp" }
-                        } catch where index >= binaries.count {
+                            if run.probe.stamps > 0 {
+                                runs[index].append(run)
+                            } else {
+                                notes[index] = run.probe.error ?? "no stamp"
+                            }
+                        } catch  where index >= binaries.count {
                             // A failure of another program does not end the benchmark.
                             notes[index] = "\(error)"
                         }

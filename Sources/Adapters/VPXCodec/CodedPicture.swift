@@ -70,8 +70,8 @@ struct CodedPicture {
         return low | high == 0
     }
 
-    /// Whether a block's luma differs less from what lies at `vector` from it than from what is there. Up to 15 lines may lie
-    /// above or below the picture.
+    /// Whether a block's luma differs less from what lies at `vector` from it than from what is there. Up to 15 lines
+    /// may lie above or below the picture.
     func isCloser(_ canvas: I420Frame, row: Int, column: Int, _ vector: VP8MotionVector) -> Bool {
         let size = picture.size
         let (x, y) = (column * 16, row * 16)

@@ -7,9 +7,6 @@ struct CopyFramePlan {
     private(set) var frame: VP8CopyFrame
     /// The blocks that nothing explains: with a vector they are closer to the canvas, and not as it is.
     private var remaining: BlockMap
-    /// The first vector of `frame`, and the sum of them since a picture was stored as a reference.
-    private var vector = VP8MotionVector.zero
-    private var distance = SIMD2<Int>.zero
     /// The blocks that get wrong content on purpose.
     private var seeds: [Int] = []
     private var scrolls = ScrollDetector()
@@ -44,12 +41,6 @@ struct CopyFramePlan {
 
     mutating func note(_ canvas: I420Frame, coded map: BlockMap?) { coded.note(canvas, map) }
 
-    /// libvpx has stored what the viewers have as a reference.
-    mutating func noteReference() { distance = .zero }
-
-    /// What comes into view may be in a reference of libvpx, as it was in view when that was stored.
-    var returns: Bool { (distance &* SIMD2(Int(vector.x), Int(vector.y))).wrappedSum() < 0 }
-
     /// Sets the vectors of `frame`.
     /// - Parameters:
     ///   - missing: the blocks that the viewers lack.
@@ -62,7 +53,6 @@ struct CopyFramePlan {
         let all = remaining.count
         guard all >= Self.leastBlocks, now >= nextAttempt else { return false }
         frame.clear()
-        vector = .zero
         seeds.removeAll(keepingCapacity: true)
         var count = 0
         for _ in 0..<Self.mostAreas {
@@ -93,7 +83,6 @@ struct CopyFramePlan {
     /// - Returns: how many blocks it explains.
     private mutating func move(by vector: VP8MotionVector, _ canvas: I420Frame) -> Int {
         guard abs(Int(vector.x)) <= Self.longest, abs(Int(vector.y)) <= Self.longest else { return 0 }
-        if self.vector == .zero { self.vector = vector }
         var count = 0
         let columns = frame.columns
         for row in 0..<frame.rows {
@@ -116,7 +105,8 @@ struct CopyFramePlan {
             }
         }
         // The neighbours of blocks in the first row and column come after them.
-        for index in frame.vectors.indices.reversed() where frame.vectors[index] == .zero && remaining.blocks[index] != 0 {
+        for index in frame.vectors.indices.reversed()
+        where frame.vectors[index] == .zero && remaining.blocks[index] != 0 {
             let (row, column) = (index / columns, index % columns)
             let isBeside =
                 column < columns - 1 && frame.vectors[index + 1] == vector
@@ -133,7 +123,6 @@ struct CopyFramePlan {
     ///   - quality: moves with the content.
     mutating func apply(_ canvas: I420Frame, missing: inout BlockMap, quality: inout BlockQualityMap?) {
         coded.apply(frame)
-        distance &+= SIMD2(Int(vector.x), Int(vector.y))
         quality?.noteMoved(frame.columns) { index in
             let vector = frame.vectors[index]
             return vector == .zero ? nil : (Int(vector.x), Int(vector.y))

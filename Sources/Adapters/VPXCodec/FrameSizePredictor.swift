@@ -33,7 +33,8 @@ struct FrameSizePredictor {
         return Int(payload + Double(total) * Self.bytesPerInactiveBlock)
     }
 
-    /// - Parameter mayGrow: false for a frame that libvpx could have made smaller, as it finds what has moved.
+    /// - Parameter mayGrow: false for a frame that libvpx could have made smaller, as it finds what has moved: it is
+    ///   not taken for more expensive than new content.
     mutating func learn(
         from content: ContentClassifier, of total: Int, isKeyframe: Bool, quantizer: Int, bytes: Int,
         mayGrow: Bool = true, at instant: MediaInstant
@@ -47,7 +48,7 @@ struct FrameSizePredictor {
         } else {
             let previous = isContinuous(at: instant) ? share : 1
             let measured = reference / (newContent * Double(content.activity))
-            let observed = mayGrow ? measured : min(measured, previous)
+            let observed = mayGrow ? measured : min(measured, max(previous, 1))
             // The share rises at once and falls over a few frames.
             share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), 2)
             last = instant
@@ -103,8 +104,8 @@ struct FrameByteBudget {
     private var last: MediaInstant?
     private var rate = 0.0
 
-    /// At a lower bitrate what is overdrawn shrinks with it: it says for how long the encoder pauses, and how much waits to
-    /// be sent is known to the sender.
+    /// At a lower bitrate what is overdrawn shrinks with it: it says for how long the encoder pauses, and how much
+    /// waits to be sent is known to the sender.
     /// - Parameter capacity: the largest credit, in bytes.
     mutating func fill(at instant: MediaInstant, bitrate: Bitrate, capacity: Int) {
         let rate = Double(min(max(bitrate.bitsPerSecond, 0), 1_000_000_000)) / 8

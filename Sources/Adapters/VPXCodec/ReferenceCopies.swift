@@ -1,7 +1,7 @@
 internal import VideoBitstream
 
-/// A copy of libvpx's last frame, and the bytes of a frame that is made without libvpx. The memory is allocated with the
-/// first one. Either has the last frame, and it is copied to the other when it is needed there.
+/// A copy of libvpx's last frame, and the bytes of a frame that is made without libvpx. The memory is allocated with
+/// the first one. Either has the last frame, and it is copied to the other when it is needed there.
 final class ReferenceCopies {
     lazy var picture = allocate()
     lazy var scratch = allocate()

@@ -95,8 +95,9 @@ extension VP8Encoder {
         var end: Int
     }
 
-    /// Keeps as many rows of a map as fit, from one on, or from the top if there is nothing below. What changes a little again
-    /// and again in other rows, as typed text does, is kept, too: it would otherwise wait for all of a page each time.
+    /// Keeps as many rows of a map as fit, from one on, or from the top if there is nothing below. What changes a
+    /// little again and again in other rows, as typed text does, is kept, too: it would otherwise wait for all of a
+    /// page each time.
     /// - Parameters:
     ///   - bytes: of the rows as they are predicted; the last one may exceed them.
     ///   - most: the bytes of all other rows that are kept; each of them has a quarter at most.
@@ -145,6 +146,7 @@ extension VP8Encoder {
         if active != base.missingBlocks { plan.stored = nil }
         let begin = ContinuousClock.now
         guard let frame = try encodeActive(core, input, plan, at: instant, quantizer, search) else { return nil }
+        guard !ownFrames.isUpdate else { return frame }
         progressiveUpdate.note(search, .now - begin, bytes: frame.bytes.count)
         // The other rows say little of new content: they cost less than predicted, as some of them change all the time.
         guard rows.others.blocks == 0 else { return frame }

@@ -3,8 +3,8 @@ import VideoBitstream
 
 /// Frames that move what the viewers have: scrolling and dragging for a few hundred bytes.
 extension VP8Encoder {
-    /// Makes a copy frame if much of what the base layer lacks has only moved. A small rest is coded along with it, any other is
-    /// due at once.
+    /// Makes a copy frame if much of what the base layer lacks has only moved. A small rest is coded along with it, any
+    /// other is due at once.
     /// - Returns: nil if little has moved.
     func encodeCopy(
         _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
@@ -16,17 +16,16 @@ extension VP8Encoder {
         guard request.layering == nil || !base.hasUncodedChanges else { return nil }
         let film = regions.motion.count > 0 ? regions.motion.blocks : nil
         guard copies?.plan(input, missing: base.missingBlocks, film: film, at: instant) == true else { return nil }
-        guard let moved = copies?.frame, (try? core.readLastFrame()) != nil else {
+        guard let moved = copies?.frame, let entropy = try? core.readLastFrame() else {
             // libvpx gives its buffers to nobody: all is coded as before.
             copies = nil
             return nil
         }
         var missing = base.missingBlocks
-        let returns = copies?.returns ?? false
         copies?.apply(input, missing: &missing, quality: &blockQuality)
         base.noteMoved(missing: missing)
-        if !returns, let frame = encodeRest(core, input, of: moved, plan, at: instant, request, budget) { return frame }
-        let bytes = core.encode(moved)
+        if let frame = encodeRest(core, input, of: moved, plan, at: instant, request, budget) { return frame }
+        let bytes = core.encode(moved, entropy)
         var frame = EncodedFrame(bytes: bytes, isKeyframe: false, quantizer: core.lastQuantizer)
         bucket.spend(bytes.count)
         base.bucket.spend(bytes.count)
@@ -44,20 +43,22 @@ extension VP8Encoder {
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) -> EncodedFrame? {
         // In a row of such frames each would replace the reference that the last frame is stored in.
-        guard plan.stored == nil, core.buffersOfLastFrame.isEmpty, moved.areVectorsNear,
+        guard plan.stored == nil, core.buffersOfLastFrame.isEmpty, moved.areVectorsNear, regions.motion.count == 0,
             ownFrames.allows(blocks: base.missingBlocks.count, quantizer: 0)
         else { return nil }
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
         let change = measureChange(input, bytes: bytes, budget, at: instant)
-        guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else { return nil }
+        guard change.content.isDrawn, ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else {
+            return nil
+        }
         let made = try? core.update(input, active, quantizer: change.quantizer, after: moved)
         guard var frame = made else { return nil }
         ownFrames.noteUpdate()
         spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.noteCopy(in: nil, missing: base.missingBlocks, blockQuality)
-        // A block that has moved takes half a bit.
-        let movedBytes = moved.vectors.count { $0 != .zero } / 16
+        // A block that has moved takes half a bit, 0.3 bits more than one that rests.
+        let movedBytes = moved.vectors.count { $0 != .zero } * 3 / 80
         noteChange(change, bytes: frame.bytes.count - movedBytes, frame.quantizer, request.bitrate, at: instant)
         return frame
     }

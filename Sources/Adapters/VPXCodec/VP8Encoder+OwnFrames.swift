@@ -40,9 +40,10 @@ extension VP8Encoder {
         set { ownFrames.hasUpdates = newValue }
     }
 
-    /// Whether `active` is coded by an update frame. What is stored in a long-term reference is not, as libvpx has to have it.
+    /// Whether `active` is coded by an update frame. What is stored in a long-term reference is not, as libvpx has to
+    /// have it, nor natural video, whose motion libvpx finds.
     func isUpdate(_ core: VP8EncoderCore, _ settings: VP8FrameSettings) -> Bool {
-        settings.stored == nil && core.buffersOfLastFrame.isEmpty
+        settings.stored == nil && core.buffersOfLastFrame.isEmpty && settings.search != .near
             && ownFrames.allows(blocks: active.count, quantizer: settings.quantizer)
     }
 

@@ -154,7 +154,6 @@ public final class VP8Encoder: VideoEncoder {
         spend(frame, input, isWhole: true)
         blockQuality?.noteKeyframe(quantizer: frame.quantizer)
         frame.references = longTermReferences.noteKeyframe(blockQuality)
-        copies?.noteReference()
         sizePredictor.learn(
             from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
@@ -184,7 +183,6 @@ public final class VP8Encoder: VideoEncoder {
         blockQuality?.restore(longTermReferences.quantizers(of: source))
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
-        if plan.stored != nil { copies?.noteReference() }
         return frame
     }
 
@@ -202,7 +200,6 @@ public final class VP8Encoder: VideoEncoder {
         spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
-        if plan.stored != nil { copies?.noteReference() }
         return frame
     }
 

@@ -81,8 +81,8 @@ final class VP8EncoderCore {
     private(set) var buffersOfLastFrame: Set<ReferenceSlot> = []
     private let copies: ReferenceCopies
     private lazy var update = VP8UpdateFrame(size)
-    /// What the viewers' decoders have.
-    private var entropy = VP8EntropyState()
+    /// What the viewers' decoders have; nil if a frame of libvpx could not be read. Then all frames are libvpx's.
+    private var entropy: VP8EntropyState?
 
     init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
         guard size.width >= 2, size.height >= 2, size.width <= 16_382, size.height <= 16_382 else {
@@ -191,10 +191,8 @@ final class VP8EncoderCore {
             noteBuffers(settings)
             lastQuantizer = Int(cvpx_last_quantizer(context))
             let bytes = UnsafeRawBufferPointer(start: frame.buf, count: frame.sz)
-            guard entropy.note(bytes) else {
-                isFresh = true
-                throw CodecFailure(code: -1, message: "libvpx made a frame that cannot be read")
-            }
+            if settings.isKeyframe { entropy = VP8EntropyState() }
+            if entropy?.note(bytes) == false { entropy = nil }
             return EncodedFrame(
                 bytes: bytes,
                 isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: lastQuantizer,
@@ -216,11 +214,15 @@ final class VP8EncoderCore {
     }
 
     /// Before a frame that is made without libvpx.
-    func readLastFrame() throws(CodecFailure) {
-        guard !copies.isCurrent else { return }
+    /// - Returns: what decoders have then.
+    @discardableResult
+    func readLastFrame() throws(CodecFailure) -> VP8EntropyState {
+        guard let entropy else { throw CodecFailure(code: -1, message: "libvpx made a frame that cannot be read") }
+        guard !copies.isCurrent else { return entropy }
         let read = cvpx_last_frame(context, 0, copies.picture.y, UInt32(columns * 16), UInt32(rows * 16))
         guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
         copies.isCurrent = true
+        return entropy
     }
 
     private func writeLastFrame() throws(CodecFailure) {
@@ -234,23 +236,23 @@ final class VP8EncoderCore {
         copies.isLibraryCurrent = true
     }
 
-    /// Makes a frame that only moves content, after `readLastFrame`, and has libvpx go on from what the viewers see after it. Its
-    /// bytes are valid until the next call. The frame is stored in `buffersOfLastFrame` too.
-    func encode(_ frame: VP8CopyFrame) -> UnsafeRawBufferPointer {
-        precondition(copies.isCurrent, "the last frame was not read")
+    /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are
+    /// valid until the next call. The frame is stored in `buffersOfLastFrame` too.
+    /// - Parameter entropy: what `readLastFrame` has returned.
+    func encode(_ frame: VP8CopyFrame, _ entropy: VP8EntropyState) -> UnsafeRawBufferPointer {
         frame.apply(to: copies.picture, scratch: copies.scratch)
         copies.isLibraryCurrent = false
         return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame, entropy: entropy))
     }
 
-    /// Codes some blocks without libvpx, which copies the whole picture for each frame. libvpx goes on from what the viewers see
-    /// after it. The bytes are valid until the next call.
+    /// Codes some blocks without libvpx, which copies the whole picture for each frame. libvpx goes on from what the
+    /// viewers see after it. The bytes are valid until the next call.
     /// - Parameter moved: what a copy frame moves first.
     func update(
         _ input: I420Frame, _ active: BlockMap, quantizer: Int, after moved: VP8CopyFrame? = nil
     ) throws(CodecFailure) -> EncodedFrame {
         precondition(buffersOfLastFrame.isEmpty, "libvpx would change a reference, too")
-        try readLastFrame()
+        let entropy = try readLastFrame()
         moved?.apply(to: copies.picture, scratch: copies.scratch)
         copies.isLibraryCurrent = false
         let settings = VP8UpdateFrame.Settings(

@@ -54,8 +54,8 @@ public struct BlockQualityMap: Sendable {
     /// The content of blocks was moved: each gets the quantizer of the worst block that it comes from.
     /// - Parameters:
     ///   - columns: of blocks.
-    ///   - vector: of a block, in pixels, from where its content is to where it was, inside the picture; nil if it
-    ///     stays.
+    ///   - vector: of a block, in pixels, from where its content is to where it was, up to 15 lines out of the picture;
+    ///     nil if it stays.
     public mutating func noteMoved(_ columns: Int, vector: (Int) -> (x: Int, y: Int)?) {
         let old = quantizers
         let rows = old.count / columns

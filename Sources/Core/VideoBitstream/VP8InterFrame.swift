@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// What the frames have in common that are made here: most macroblocks are skipped, and all inter ones are predicted from
-/// the last frame (RFC 6386 sections 9 and 19).
+/// What the frames have in common that are made here: most macroblocks are skipped, and all inter ones are predicted
+/// from the last frame (RFC 6386 sections 9 and 19).
 extension VP8BoolEncoder {
     /// Writes the header up to the probabilities of coefficients (section 19.2).
     /// - Parameters:
@@ -33,7 +33,8 @@ extension VP8BoolEncoder {
     /// Ends the first partition.
     /// - Parameters:
     ///   - version: of the stream, 0...3 (section 9.1).
-    ///   - coefficients: the second partition. Without any it is not read, but FFmpeg's decoder refuses a frame without it.
+    ///   - coefficients: the second partition. Without any it is not read, but FFmpeg's decoder refuses a frame without
+    ///     it.
     /// - Returns: the frame, which is shown.
     consuming func frame(version: UInt8, coefficients: [UInt8] = [0, 0, 0, 0]) -> [UInt8] {
         finish()

@@ -2,13 +2,13 @@ import MediaCore
 
 /// A macroblock as it is coded.
 struct VP8CodedMacroblock {
-    var luma = VP8Prediction.inter
-    var chroma = VP8Prediction.mean
+    var luma = VP8PredictionMode.inter
+    var chroma = VP8PredictionMode.mean
     var subblocks = InlineArray<16, VP8SubblockMode>(repeating: .mean)
     /// 16 blocks of luma, 8 of chroma, and the secondary one.
     var levels = InlineArray<25, VP8Rows>(repeating: VP8Rows())
     /// About what it takes, in 1/16 bit.
-    fileprivate(set) var cost = 0
+    var cost = 0
 
     fileprivate(set) var hasCoefficients = false
 
@@ -33,19 +33,20 @@ struct VP8CodedMacroblock {
     }
 }
 
-/// Codes macroblocks of an inter frame: chooses for each what it is predicted from, by the bits that its coefficients take.
+/// Codes macroblocks of an inter frame: chooses for each what it is predicted from, by the bits that its coefficients
+/// take.
 struct VP8MacroblockCoder {
-    private let quantizers: VP8Quantizer.Set
+    let quantizers: VP8Quantizer.Set
     /// What a difference of one pixel costs, about, in 1/16 bit.
-    private let costOfDifference: Int
-    private let allowsIntra: Bool
+    let costOfDifference: Int
     let scratch: Scratch
     /// What was tried: the prediction from the last frame, from the pixels around the macroblock, and around subblocks.
     private let inter: UnsafeMutablePointer<VP8CodedMacroblock>
-    private let whole: UnsafeMutablePointer<VP8CodedMacroblock>
-    private let split: UnsafeMutablePointer<VP8CodedMacroblock>
+    let whole: UnsafeMutablePointer<VP8CodedMacroblock>
+    let split: UnsafeMutablePointer<VP8CodedMacroblock>
 
-    /// Predictions: luma in lines of 16 pixels, chroma in lines of 8; and luma that is made of subblocks, with its edges.
+    /// Predictions: luma in lines of 16 pixels, chroma in lines of 8; and luma that is made of subblocks, with its
+    /// edges.
     struct Scratch {
         static let count = 256 + 64 + 64 + 32 * 18 + 384
         static let stride = 32
@@ -61,7 +62,7 @@ struct VP8MacroblockCoder {
     ///   - scratch: `Scratch.count` bytes.
     ///   - coded: three macroblocks.
     init(
-        _ quantizers: VP8Quantizer.Set, allowsIntra: Bool, scratch: UnsafeMutablePointer<UInt8>,
+        _ quantizers: VP8Quantizer.Set, scratch: UnsafeMutablePointer<UInt8>,
         _ coded: UnsafeMutableBufferPointer<VP8CodedMacroblock>
     ) {
         coded.initialize(repeating: VP8CodedMacroblock())
@@ -69,22 +70,28 @@ struct VP8MacroblockCoder {
         (inter, whole, split) = (first, first + 1, first + 2)
         self.quantizers = quantizers
         costOfDifference = max(32 / quantizers.luma.step, 1)
-        self.allowsIntra = allowsIntra
         self.scratch = Scratch(y: scratch)
     }
 
     /// What less than this takes, in 1/16 bit, is not tried otherwise.
     private static let cheap = 16 * 24
+    /// The prediction from the last frame is tried first if it is no farther from luma, as a sum of absolute differences.
+    private static let small = 512
+    /// A prediction that is so many times as far from luma as another one is not tried.
+    private static let farther = 4
 
     /// The target becomes what decoders show.
     /// - Returns: the macroblock, valid until the next call.
     func code(_ place: VP8MacroblockPlace) -> UnsafePointer<VP8CodedMacroblock> {
-        inter.pointee.cost = 16 &+ codeLuma(place, place.y.target, place.y.stride, inter)
-        inter.pointee.cost &+= codeChroma(place, place.u.target, place.v.target, place.u.stride, inter)
-        guard allowsIntra, inter.pointee.cost > Self.cheap else { return finish(place, inter) }
+        let still = place.differenceFromTarget
+        inter.pointee.cost = .max
+        if still < Self.small { codeInter(place) }
+        guard inter.pointee.cost > Self.cheap else { return finish(place, inter) }
+        let around = predictWhole(place)
+        if still >= Self.small, still <= Self.farther * around { codeInter(place) }
+        guard inter.pointee.cost > Self.cheap, around <= Self.farther * still else { return finish(place, inter) }
         predictChroma(place)
         let chroma = codeChroma(place, scratch.u, scratch.v, 8, whole) &+ 32
-        predictWhole(place)
         whole.pointee.cost = chroma &+ 48 &+ codeLuma(place, scratch.y, 16, whole)
         let limit = min(inter.pointee.cost, whole.pointee.cost)
         split.pointee.cost = chroma &+ 32
@@ -100,6 +107,11 @@ struct VP8MacroblockCoder {
         showChromaPrediction(place)
         for line in 0..<16 { (place.y.target + line &* place.y.stride).update(from: scratch.y + line &* 16, count: 16) }
         return finish(place, whole)
+    }
+
+    private func codeInter(_ place: VP8MacroblockPlace) {
+        inter.pointee.cost = 16 &+ codeLuma(place, place.y.target, place.y.stride, inter)
+        inter.pointee.cost &+= codeChroma(place, place.u.target, place.v.target, place.u.stride, inter)
     }
 
     /// Adds what is coded to the prediction.
@@ -152,7 +164,8 @@ struct VP8MacroblockCoder {
                 continue
             }
             let block = place.y.source(x, y)
-            let coefficients = block.residuals(VP8Block(prediction + (y &* 4 &* stride &+ x &* 4), stride)).cosineTransform
+            let coefficients = block.residuals(VP8Block(prediction + (y &* 4 &* stride &+ x &* 4), stride))
+                .cosineTransform
             first[y, x] = coefficients.a[0]
             coded.pointee.levels[index] = quantizers.luma.levels(coefficients.with(first: 0))
             cost &+= quantizers.cost(coded.pointee.levels[index], of: coefficients.with(first: 0), quantizers.luma)
@@ -179,171 +192,13 @@ struct VP8MacroblockCoder {
         }
         return cost
     }
-
-    // MARK: Intra
-
-    /// Predicts luma by the closest mode for the whole macroblock (RFC 6386 section 12.2).
-    private func predictWhole(_ place: VP8MacroblockPlace) {
-        let (above, corner) = (place.above, place.corner(place.y))
-        let mean = SIMD16(repeating: place.mean(place.y, side: 16))
-        var differences = SIMD4<Int>.zero
-        for line in 0..<16 {
-            let here = UnsafeRawPointer(place.y.source + line &* place.y.sourceStride)
-                .loadUnaligned(as: SIMD16<UInt8>.self)
-            let left = SIMD16(repeating: place.left(place.y, line))
-            differences[0] &+= here.difference(mean)
-            differences[1] &+= here.difference(above)
-            differences[2] &+= here.difference(left)
-            differences[3] &+= here.difference(.trueMotion(left, above, corner))
-        }
-        whole.pointee.luma = Self.closest(differences)
-        for line in 0..<16 {
-            let left = SIMD16(repeating: place.left(place.y, line))
-            let predicted: SIMD16<UInt8> =
-                switch whole.pointee.luma {
-                case .vertical: above
-                case .horizontal: left
-                case .trueMotion: .trueMotion(left, above, corner)
-                default: mean
-                }
-            UnsafeMutableRawPointer(scratch.y + line &* 16).storeBytes(of: predicted, as: SIMD16<UInt8>.self)
-        }
-    }
-
-    private static func closest(_ differences: SIMD4<Int>) -> VP8Prediction {
-        let modes: InlineArray<4, VP8Prediction> = [.mean, .vertical, .horizontal, .trueMotion]
-        let least = differences.min()
-        for index in 0..<4 where differences[index] == least { return modes[index] }
-        return .mean
-    }
-
-    private func predictChroma(_ place: VP8MacroblockPlace) {
-        let above = SIMD16(lowHalf: place.above(place.u), highHalf: place.above(place.v))
-        let mean = SIMD16(
-            lowHalf: SIMD8(repeating: place.mean(place.u, side: 8)),
-            highHalf: SIMD8(repeating: place.mean(place.v, side: 8)))
-        let corners = (place.corner(place.u), place.corner(place.v))
-        func left(_ line: Int) -> SIMD16<UInt8> {
-            SIMD16(
-                lowHalf: SIMD8(repeating: place.left(place.u, line)),
-                highHalf: SIMD8(repeating: place.left(place.v, line)))
-        }
-        func trueMotion(_ left: SIMD16<UInt8>) -> SIMD16<UInt8> {
-            let (u, v) = (
-                SIMD16<UInt8>.trueMotion(left, above, corners.0), SIMD16<UInt8>.trueMotion(left, above, corners.1)
-            )
-            return SIMD16(lowHalf: u.lowHalf, highHalf: v.highHalf)
-        }
-        var differences = SIMD4<Int>.zero
-        for line in 0..<8 {
-            let u = UnsafeRawPointer(place.u.source + line &* place.u.sourceStride)
-            let v = UnsafeRawPointer(place.v.source + line &* place.v.sourceStride)
-            let here = SIMD16(
-                lowHalf: u.loadUnaligned(as: SIMD8<UInt8>.self), highHalf: v.loadUnaligned(as: SIMD8<UInt8>.self))
-            let left = left(line)
-            differences[0] &+= here.difference(mean)
-            differences[1] &+= here.difference(above)
-            differences[2] &+= here.difference(left)
-            differences[3] &+= here.difference(trueMotion(left))
-        }
-        whole.pointee.chroma = Self.closest(differences)
-        for line in 0..<8 {
-            let predicted: SIMD16<UInt8> =
-                switch whole.pointee.chroma {
-                case .vertical: above
-                case .horizontal: left(line)
-                case .trueMotion: trueMotion(left(line))
-                default: mean
-                }
-            UnsafeMutableRawPointer(scratch.u + line &* 8).storeBytes(of: predicted.lowHalf, as: SIMD8<UInt8>.self)
-            UnsafeMutableRawPointer(scratch.v + line &* 8).storeBytes(of: predicted.highHalf, as: SIMD8<UInt8>.self)
-        }
-    }
-
-    private func showChromaPrediction(_ place: VP8MacroblockPlace) {
-        for line in 0..<8 {
-            (place.u.target + line &* place.u.stride).update(from: scratch.u + line &* 8, count: 8)
-            (place.v.target + line &* place.v.stride).update(from: scratch.v + line &* 8, count: 8)
-        }
-    }
-
-    private func showSplit(_ place: VP8MacroblockPlace) {
-        for line in 0..<16 {
-            (place.y.target + line &* place.y.stride).update(from: scratch.split + line &* Scratch.stride, count: 16)
-        }
-    }
-
-    // MARK: Subblocks
-
-    /// Codes luma by blocks of 4 x 4 pixels with modes of their own, each predicted from the ones before it (section 12.3).
-    /// - Returns: whether it costs less than `limit`.
-    private func codeSubblocks(_ place: VP8MacroblockPlace, limit: Int) -> Bool {
-        place.copyEdges(to: scratch.split, stride: Scratch.stride)
-        for index in 0..<16 {
-            let (x, y) = (index & 3, index >> 2)
-            let target = scratch.split + (y &* 4 &* Scratch.stride &+ x &* 4)
-            let prediction = VP8SubblockPrediction(target, Scratch.stride)
-            guard place.isVisible(x, y) else {
-                split.pointee.subblocks[index] = .mean
-                split.pointee.levels[index] = VP8Rows()
-                prediction(.mean).store(target, Scratch.stride)
-                split.pointee.cost &+= Self.modeCosts[0]
-                continue
-            }
-            split.pointee.cost &+= codeSubblock(index, place.y.source(x, y), prediction, target)
-            guard split.pointee.cost < limit else { return false }
-        }
-        return true
-    }
-
-    /// Tries the two closest modes.
-    private func codeSubblock(
-        _ index: Int, _ block: VP8Block, _ prediction: VP8SubblockPrediction, _ target: UnsafeMutablePointer<UInt8>
-    ) -> Int {
-        var (first, second) = (VP8SubblockMode.mean, VP8SubblockMode.mean)
-        var (least, next) = (Int.max, Int.max)
-        for number in UInt8(0)..<10 {
-            guard let mode = VP8SubblockMode(rawValue: number) else { break }
-            let weight = block.difference(prediction(mode)) &* costOfDifference
-                &+ Self.modeCosts[Int(mode.rawValue)]
-            if weight < least {
-                (second, next) = (first, least)
-                (first, least) = (mode, weight)
-            } else if weight < next {
-                (second, next) = (mode, weight)
-            }
-        }
-        var best = Int.max
-        for mode in [first, second] {
-            let coefficients = block.residuals(prediction(mode)).cosineTransform
-            let levels = quantizers.luma.levels(coefficients)
-            let cost =
-                quantizers.cost(levels, of: coefficients, quantizers.luma) &+ Self.modeCosts[Int(mode.rawValue)]
-            guard cost < best else { continue }
-            best = cost
-            split.pointee.subblocks[index] = mode
-            split.pointee.levels[index] = levels
-        }
-        let coefficients = quantizers.luma.coefficients(split.pointee.levels[index])
-        prediction(split.pointee.subblocks[index]).adding(coefficients.inverseCosineTransform).store(target, Scratch.stride)
-        return best
-    }
-
-    /// In 1/16 bit.
-    private static let modeCosts: [Int] = VP8SubblockMode.allCases.map { mode in
-        var cost = 0
-        VP8MacroblockModes.forEachSubblockBit(mode) {
-            cost += VP8BitCost.of($1, VP8Probabilities.subblockModes[$0])
-        }
-        return cost / 16
-    }
 }
 
 extension VP8Quantizer.Set {
-    /// What a block takes, and what it is then unlike the source, in 1/16 bit: a squared difference of 0.028 squares of a
-    /// quantizer's step is worth a bit.
+    /// What a block takes, and what it is then unlike the source, in 1/16 bit: a squared difference of 0.028 squares of
+    /// a quantizer's step is worth a bit.
     /// - Parameter gain: the binary logarithm of how much larger than those of residuals the coefficients are.
-    fileprivate func cost(
+    func cost(
         _ levels: VP8Rows, of coefficients: VP8Rows, _ quantizer: VP8Quantizer, gain: Int = 0
     ) -> Int {
         let error = coefficients.zip(quantizer.coefficients(levels)) { $0 &- $1 }

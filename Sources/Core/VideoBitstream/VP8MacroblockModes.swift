@@ -2,7 +2,7 @@ import MediaCore
 
 /// How the pixels of a macroblock are predicted: from the last frame, or, in the other cases, from the pixels around it
 /// (RFC 6386 section 8).
-enum VP8Prediction: UInt8 {
+enum VP8PredictionMode: UInt8 {
     case inter, mean, vertical, horizontal, trueMotion
     /// Each block of 4 x 4 pixels has a mode of its own, and there is no secondary transform.
     case subblocks
@@ -16,15 +16,15 @@ enum VP8SubblockMode: UInt8, CaseIterable {
     case horizontalUp
 }
 
-/// How the macroblocks of an inter frame are coded (sections 16 and 17). All inter ones are predicted from the last frame by
-/// one vector.
+/// How the macroblocks of an inter frame are coded (sections 16 and 17). All inter ones are predicted from the last
+/// frame by one vector.
 struct VP8MacroblockModes {
     let columns: Int
     let rows: Int
     /// By macroblock, row by row. Those of intra ones do not count.
     var vectors: [VP8MotionVector]
-    private(set) var predictions: [VP8Prediction]
-    private var chroma: [VP8Prediction]
+    private(set) var predictions: [VP8PredictionMode]
+    private var chroma: [VP8PredictionMode]
     private var hasCoefficients: [Bool]
     /// Of the macroblocks that are predicted so, one behind another.
     private var subblocks: [InlineArray<16, VP8SubblockMode>] = []
@@ -42,7 +42,7 @@ struct VP8MacroblockModes {
         rows = (size.height + 15) / 16
         let count = columns * rows
         vectors = [VP8MotionVector](repeating: .zero, count: count)
-        predictions = [VP8Prediction](repeating: .inter, count: count)
+        predictions = [VP8PredictionMode](repeating: .inter, count: count)
         chroma = predictions
         hasCoefficients = [Bool](repeating: false, count: count)
         vectorModes = [VectorMode](repeating: .zero, count: count)
@@ -72,8 +72,8 @@ struct VP8MacroblockModes {
     /// In pixels; vectors are coded in 10 bits of quarter pixels.
     static let longest = 255
 
-    /// Chooses how vectors are coded. Sets each to zero that cannot be coded where it stands: a component may differ from that
-    /// of the best neighbour by 255 pixels at most. The vectors of macroblocks before it decide what that is.
+    /// Chooses how vectors are coded. Sets each to zero that cannot be coded where it stands: a component may differ
+    /// from that of the best neighbour by 255 pixels at most. The vectors of macroblocks before it decide what that is.
     /// - Returns: how many were set to zero.
     mutating func chooseVectorModes() -> Int {
         var count = 0
@@ -155,19 +155,19 @@ struct VP8MacroblockModes {
         }
     }
 
-    /// Of `false` for the flag that is set where `isFalse` is not.
-    private func probability(_ isOther: (Int) -> Bool) -> UInt8 {
+    /// Of `false` in 256ths, for a flag that is set where `isSet` says so.
+    private func probability(_ isSet: (Int) -> Bool) -> UInt8 {
         var counts = VP8BitCounts()
         for index in predictions.indices {
-            if isOther(index) { counts.ones &+= 1 } else { counts.zeros &+= 1 }
+            if isSet(index) { counts.ones &+= 1 } else { counts.zeros &+= 1 }
         }
         return counts.probability
     }
 
     /// Tells the probabilities of intra modes, if that pays.
     private func writeModes(
-        _ encoder: inout VP8BoolEncoder, _ known: [UInt8], of modes: [VP8Prediction],
-        _ forEachBit: (VP8Prediction, (Int, Bool) -> Void) -> Void
+        _ encoder: inout VP8BoolEncoder, _ known: [UInt8], of modes: [VP8PredictionMode],
+        _ forEachBit: (VP8PredictionMode, (Int, Bool) -> Void) -> Void
     ) -> [UInt8] {
         var counts = [VP8BitCounts](repeating: VP8BitCounts(), count: known.count)
         for index in predictions.indices where predictions[index].isIntra {
@@ -222,7 +222,7 @@ struct VP8MacroblockModes {
     }
 
     /// Section 8.1, ymode_tree.
-    private static func forEachLumaBit(_ mode: VP8Prediction, _ body: (Int, Bool) -> Void) {
+    private static func forEachLumaBit(_ mode: VP8PredictionMode, _ body: (Int, Bool) -> Void) {
         body(0, mode != .mean)
         guard mode != .mean else { return }
         let isLater = mode == .trueMotion || mode == .subblocks
@@ -231,7 +231,7 @@ struct VP8MacroblockModes {
     }
 
     /// Section 8.1, uv_mode_tree.
-    private static func forEachChromaBit(_ mode: VP8Prediction, _ body: (Int, Bool) -> Void) {
+    private static func forEachChromaBit(_ mode: VP8PredictionMode, _ body: (Int, Bool) -> Void) {
         body(0, mode != .mean)
         guard mode != .mean else { return }
         body(1, mode != .vertical)
@@ -257,82 +257,5 @@ struct VP8MacroblockModes {
             body(7, mode != .verticalLeft)
             if mode != .verticalLeft { body(8, mode == .horizontalUp) }
         }
-    }
-}
-
-/// The vectors that a macroblock's own is coded from (RFC 6386 section 16.3, vp8_find_near_mvs), where all inter macroblocks
-/// are predicted from the last frame and none is split.
-struct VP8VectorNeighbours {
-    private(set) var nearest = VP8MotionVector.zero
-    private(set) var near = VP8MotionVector.zero
-    private(set) var best = VP8MotionVector.zero
-    private(set) var contexts = SIMD4<UInt8>.zero
-
-    init(
-        _ vectors: UnsafeBufferPointer<VP8MotionVector>, _ predictions: UnsafeBufferPointer<VP8Prediction>,
-        columns: Int, rows: Int, row: Int, column: Int
-    ) {
-        // The different vectors of the neighbours, the zero vector first, and their weights.
-        var found = InlineArray<4, VP8MotionVector>(repeating: .zero)
-        var weights = InlineArray<4, Int>(repeating: 0)
-        var last = 0
-        let index = row &* columns &+ column
-        func note(_ index: Int, _ weight: Int) {
-            guard !predictions[index].isIntra else { return }
-            let vector = vectors[index]
-            guard vector != .zero else {
-                weights[0] &+= weight
-                return
-            }
-            if last == 0 || vector != found[last] {
-                last &+= 1
-                found[last] = vector
-            }
-            weights[last] &+= weight
-        }
-        if row > 0 { note(index &- columns, 2) }
-        if column > 0 { note(index &- 1, 2) }
-        if row > 0, column > 0 { note(index &- columns &- 1, 1) }
-        if last > 0 {
-            if weights[3] > 0, found[last] == found[1] { weights[1] &+= 1 }
-            if weights[2] > weights[1] {
-                (weights[1], weights[2]) = (weights[2], weights[1])
-                (found[1], found[2]) = (found[2], found[1])
-            }
-            if weights[1] >= weights[0] { found[0] = found[1] }
-            func clamped(_ vector: VP8MotionVector) -> VP8MotionVector {
-                // A block may lie one macroblock beyond the edge.
-                VP8MotionVector(
-                    x: min(max(Int(vector.x), -16 * column - 16), (columns - column) * 16),
-                    y: min(max(Int(vector.y), -16 * row - 16), (rows - row) * 16))
-            }
-            nearest = clamped(found[1])
-            near = clamped(found[2])
-            best = clamped(found[0])
-        }
-        contexts = VP8Probabilities.modeContexts(weights[0], weights[1], weights[2])
-    }
-}
-
-/// One component of a vector, in quarter pixels (RFC 6386 section 17.2).
-enum VP8VectorComponent {
-    /// Calls `body` with the index of each bit's probability and the bit.
-    static func forEachBit(_ value: Int, _ body: (Int, Bool) -> Void) {
-        let size = abs(value)
-        if size < 8 {
-            body(0, false)
-            let bits = (size >> 2 & 1, size >> 1 & 1, size & 1)
-            body(2, bits.0 != 0)
-            body(2 + (bits.0 != 0 ? 4 : 1), bits.1 != 0)
-            body(2 + (bits.0 != 0 ? (bits.1 != 0 ? 6 : 5) : (bits.1 != 0 ? 3 : 2)), bits.2 != 0)
-            if size == 0 { return }
-        } else {
-            body(0, true)
-            for bit in 0..<3 { body(9 + bit, size >> bit & 1 != 0) }
-            for bit in (4..<10).reversed() { body(9 + bit, size >> bit & 1 != 0) }
-            // A number below 16 has bit 3, or it would be short.
-            if size > 15 { body(9 + 3, size >> 3 & 1 != 0) }
-        }
-        body(1, value < 0)
     }
 }

@@ -47,6 +47,17 @@ struct VP8MacroblockPlace {
 
     func isVisible(_ x: Int, _ y: Int) -> Bool { x < visible.columns && y < visible.rows }
 
+    /// The sum of the absolute differences of luma from what decoders show.
+    var differenceFromTarget: Int {
+        var sum = 0
+        for line in 0..<16 {
+            let here = UnsafeRawPointer(y.source + line &* y.sourceStride).loadUnaligned(as: SIMD16<UInt8>.self)
+            let there = UnsafeRawPointer(y.target + line &* y.stride).loadUnaligned(as: SIMD16<UInt8>.self)
+            sum &+= here.difference(there)
+        }
+        return sum
+    }
+
     /// The mean of the pixels above and on the left (RFC 6386 section 12.2, DC_PRED).
     func mean(_ plane: VP8PlanePlace, side: Int) -> UInt8 {
         var (sum, count) = (0, 0)
@@ -83,8 +94,8 @@ struct VP8MacroblockPlace {
             : UnsafeRawPointer(plane.target - plane.stride).loadUnaligned(as: SIMD8<UInt8>.self)
     }
 
-    /// Copies luma's neighbours around a plane of 16 x 16 pixels, and four pixels further on the right: also beside each fourth
-    /// line, where blocks take them from above the macroblock (section 12.3).
+    /// Copies luma's neighbours around a plane of 16 x 16 pixels, and four pixels further on the right: also beside
+    /// each fourth line, where blocks take them from above the macroblock (section 12.3).
     func copyEdges(to plane: UnsafeMutablePointer<UInt8>, stride: Int) {
         plane[-stride &- 1] = corner(y)
         UnsafeMutableRawPointer(plane - stride).storeBytes(of: above, as: SIMD16<UInt8>.self)

@@ -81,7 +81,8 @@ extension VP8CopyFrame {
     ) {
         let (x, y) = (run.lowerBound * 16 + Int(vector.x), row * 16 + Int(vector.y))
         precondition(
-            x >= 0 && x + run.count * 16 <= columns * 16 && y > -16 && y < rows * 16, "a vector leads out of the picture")
+            x >= 0 && x + run.count * 16 <= columns * 16 && y > -16 && y < rows * 16,
+            "a vector leads out of the picture")
         // What lies above and below the picture is like its first and last lines.
         func luma(_ line: Int) -> Int { min(max(y &+ line, 0), rows &* 16 &- 1) &* source.strideY }
         func chroma(_ line: Int) -> Int { min(max(y >> 1 &+ line, 0), rows &* 8 &- 1) &* source.strideC }
@@ -94,7 +95,8 @@ extension VP8CopyFrame {
             let start = to + row * 8 * target.strideC + run.lowerBound * 8
             for index in 0..<8 {
                 let line = bottomUp ? 7 - index : index
-                // An odd component leads a pixel away from the edge at least, so the right neighbour is inside the picture.
+                // An odd component leads a pixel away from the edge at least, so the right neighbour is inside the
+                // picture.
                 let above = from + chroma(line) + x / 2
                 let below = vector.y & 1 == 0 ? above : from + chroma(line + 1) + x / 2
                 let out = start + line * target.strideC

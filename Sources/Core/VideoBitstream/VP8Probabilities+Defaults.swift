@@ -1,6 +1,6 @@
 extension VP8Probabilities {
-    /// Of coefficients at a key frame (RFC 6386 section 13.5, default_coeff_probs): 4 block types of 8 bands of 3 contexts, 11
-    /// each.
+    /// Of coefficients at a key frame (RFC 6386 section 13.5, default_coeff_probs): 4 block types of 8 bands of 3
+    /// contexts, 11 each.
     static let defaultCoefficients: [UInt8] = [
         128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
         128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,

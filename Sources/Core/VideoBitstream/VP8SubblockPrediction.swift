@@ -50,8 +50,8 @@ struct VP8SubblockPrediction {
     /// From the lowest up, as bytes.
     private let left: UInt32
     private let corner: UInt8
-    /// Of the pixels around: the left ones from the lowest up, the corner, eight above. Each byte is the average of the pixel
-    /// and its two neighbours, or of it and the next one.
+    /// Of the pixels around: the left ones from the lowest up, the corner, eight above. Each byte is the average of the
+    /// pixel and its two neighbours, or of it and the next one.
     private let threes: UInt128
     private let twos: UInt128
 

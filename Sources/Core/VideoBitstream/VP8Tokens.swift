@@ -1,7 +1,8 @@
-/// The tokens of a frame's coefficients (RFC 6386 section 13): all decisions about them, so that the probabilities which fit
-/// best can be told before they are written.
+/// The tokens of a frame's coefficients (RFC 6386 section 13): all decisions about them, so that the probabilities
+/// which fit best can be told before they are written.
 struct VP8Tokens {
-    /// Of a block's coefficients (section 13.3): luma without the first ones, these, chroma, and luma with the first ones.
+    /// Of a block's coefficients (section 13.3): luma without the first ones, these, chroma, and luma with the first
+    /// ones.
     enum Plane: Int { case luma, secondary, chroma, whole }
 
     /// 4 kinds of blocks, 8 bands, 3 contexts, 11 decisions.
@@ -11,8 +12,8 @@ struct VP8Tokens {
     private var decisions: [UInt16] = []
     private static let fixed: UInt16 = 1 << 15
 
-    /// Whether the blocks at the lower edge of the macroblocks above, and at the right edge of the one on the left, have
-    /// tokens: 4 of luma, 2 each of chroma, and the secondary one.
+    /// Whether the blocks at the lower edge of the macroblocks above, and at the right edge of the one on the left,
+    /// have tokens: 4 of luma, 2 each of chroma, and the secondary one.
     private var above: [InlineArray<9, UInt8>]
     private var left = InlineArray<9, UInt8>(repeating: 0)
 

@@ -35,21 +35,21 @@ public struct VP8UpdateFrame {
     /// Makes the frame.
     /// - Parameters:
     ///   - blocks: the macroblocks to code, other than 0, row by row.
-    ///   - moved: a copy frame after `restrict` that the frame begins with, and that was applied to `picture`.
+    ///   - moved: a copy frame that the frame begins with, and that was applied to `picture`; with `areVectorsNear`.
     ///   - picture: what decoders show before the frame. It becomes what they show after it, bit for bit.
     public mutating func encode(
         _ canvas: I420Frame, _ blocks: [UInt8], after moved: VP8CopyFrame? = nil, onto picture: VP8Picture,
         _ settings: Settings
     ) -> [UInt8] {
         precondition(canvas.size == size && blocks.count == modes.columns * modes.rows, "a canvas of another size")
+        // Vectors are told from those of neighbours, which intra ones have not.
+        precondition(moved?.areVectorsNear ?? true, "a vector may not be codable")
         modes.begin(moved?.vectors)
         tokens.beginFrame()
-        // Vectors are told from those of neighbours, which intra ones have not.
-        let allowsIntra = moved?.areVectorsNear ?? true
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: VP8MacroblockCoder.Scratch.count) { scratch in
             withUnsafeTemporaryAllocation(of: VP8CodedMacroblock.self, capacity: 3) { coded in
                 let coder = VP8MacroblockCoder(
-                    VP8Quantizer.Set(index: settings.quantizer), allowsIntra: allowsIntra,
+                    VP8Quantizer.Set(index: settings.quantizer),
                     scratch: scratch.baseAddress.unsafelyUnwrapped, coded)
                 code(canvas, blocks, picture, coder)
             }
