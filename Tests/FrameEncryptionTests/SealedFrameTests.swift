@@ -85,6 +85,13 @@ import Testing
         for _ in 0..<1_100 { #expect(try open(try seal(true), &opener).get().count == 100) }
     }
 
+    @Test func theLastCounterIsNeverTaken() {
+        var window = ReplayWindow()
+        #expect(!window.allows(.max) && window.allows(.max - 1))
+        window.note(.max - 1)
+        #expect(!window.allows(.max) && !window.allows(.max - 1) && window.allows(.max - 2))
+    }
+
     @Test mutating func framesMayComeInAnotherOrder() throws {
         var opener = BroadcastOpener(sealer.keys(now: .zero))
         var frames = [try seal(true)]

@@ -45,7 +45,7 @@ public struct MessageWindow: Sendable {
 
     /// - Returns: false if the message came before, or is older than the newest 1,024.
     public mutating func takes(_ counter: UInt64) -> Bool {
-        guard counter < .max, window.allows(counter) else { return false }
+        guard window.allows(counter) else { return false }
         window.note(counter)
         return true
     }

@@ -7,7 +7,9 @@ struct ReplayWindow: Sendable {
     /// A bit for each counter modulo `size`.
     private var seen: [UInt64] = []
 
+    /// The last counter has no next one, and is never allowed.
     func allows(_ counter: UInt64) -> Bool {
+        guard counter < .max else { return false }
         if counter >= next { return true }
         guard next - counter <= Self.size else { return false }
         return seen[Self.word(counter)] & Self.bit(counter) == 0
@@ -22,7 +24,7 @@ struct ReplayWindow: Sendable {
             } else {
                 for passed in next..<counter { seen[Self.word(passed)] &= ~Self.bit(passed) }
             }
-            next = counter &+ 1
+            next = counter + 1
         }
         seen[Self.word(counter)] |= Self.bit(counter)
     }
