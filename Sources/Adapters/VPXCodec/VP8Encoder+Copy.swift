@@ -48,7 +48,7 @@ extension VP8Encoder {
         else { return nil }
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
         let change = measureChange(input, bytes: bytes, budget, at: instant)
-        guard change.content.isDrawn, ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else {
+        guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else {
             return nil
         }
         let made = try? core.update(input, active, quantizer: change.quantizer, after: moved)

@@ -1,8 +1,7 @@
 /// Predictions from the pixels around a macroblock.
 extension VP8MacroblockCoder {
     /// Predicts luma by the closest mode for the whole macroblock (RFC 6386 section 12.2).
-    /// - Returns: the sum of the absolute differences.
-    func predictWhole(_ place: VP8MacroblockPlace) -> Int {
+    func predictWhole(_ place: VP8MacroblockPlace) {
         let (above, corner) = (place.above, place.corner(place.y))
         let mean = SIMD16(repeating: place.mean(place.y, side: 16))
         var differences = SIMD4<Int>.zero
@@ -27,7 +26,6 @@ extension VP8MacroblockCoder {
                 }
             UnsafeMutableRawPointer(scratch.y + line &* 16).storeBytes(of: predicted, as: SIMD16<UInt8>.self)
         }
-        return differences.min()
     }
 
     private static func closest(_ differences: SIMD4<Int>) -> VP8PredictionMode {

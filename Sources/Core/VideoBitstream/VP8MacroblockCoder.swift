@@ -75,21 +75,14 @@ struct VP8MacroblockCoder {
 
     /// What less than this takes, in 1/16 bit, is not tried otherwise.
     private static let cheap = 16 * 24
-    /// The prediction from the last frame is tried first if it is no farther from luma, as a sum of absolute differences.
-    private static let small = 512
-    /// A prediction that is so many times as far from luma as another one is not tried.
-    private static let farther = 4
 
     /// The target becomes what decoders show.
     /// - Returns: the macroblock, valid until the next call.
     func code(_ place: VP8MacroblockPlace) -> UnsafePointer<VP8CodedMacroblock> {
-        let still = place.differenceFromTarget
-        inter.pointee.cost = .max
-        if still < Self.small { codeInter(place) }
+        inter.pointee.cost = 16 &+ codeLuma(place, place.y.target, place.y.stride, inter)
+        inter.pointee.cost &+= codeChroma(place, place.u.target, place.v.target, place.u.stride, inter)
         guard inter.pointee.cost > Self.cheap else { return finish(place, inter) }
-        let around = predictWhole(place)
-        if still >= Self.small, still <= Self.farther * around { codeInter(place) }
-        guard inter.pointee.cost > Self.cheap, around <= Self.farther * still else { return finish(place, inter) }
+        predictWhole(place)
         predictChroma(place)
         let chroma = codeChroma(place, scratch.u, scratch.v, 8, whole) &+ 32
         whole.pointee.cost = chroma &+ 48 &+ codeLuma(place, scratch.y, 16, whole)
@@ -107,11 +100,6 @@ struct VP8MacroblockCoder {
         showChromaPrediction(place)
         for line in 0..<16 { (place.y.target + line &* place.y.stride).update(from: scratch.y + line &* 16, count: 16) }
         return finish(place, whole)
-    }
-
-    private func codeInter(_ place: VP8MacroblockPlace) {
-        inter.pointee.cost = 16 &+ codeLuma(place, place.y.target, place.y.stride, inter)
-        inter.pointee.cost &+= codeChroma(place, place.u.target, place.v.target, place.u.stride, inter)
     }
 
     /// Adds what is coded to the prediction.

@@ -47,17 +47,6 @@ struct VP8MacroblockPlace {
 
     func isVisible(_ x: Int, _ y: Int) -> Bool { x < visible.columns && y < visible.rows }
 
-    /// The sum of the absolute differences of luma from what decoders show.
-    var differenceFromTarget: Int {
-        var sum = 0
-        for line in 0..<16 {
-            let here = UnsafeRawPointer(y.source + line &* y.sourceStride).loadUnaligned(as: SIMD16<UInt8>.self)
-            let there = UnsafeRawPointer(y.target + line &* y.stride).loadUnaligned(as: SIMD16<UInt8>.self)
-            sum &+= here.difference(there)
-        }
-        return sum
-    }
-
     /// The mean of the pixels above and on the left (RFC 6386 section 12.2, DC_PRED).
     func mean(_ plane: VP8PlanePlace, side: Int) -> UInt8 {
         var (sum, count) = (0, 0)
