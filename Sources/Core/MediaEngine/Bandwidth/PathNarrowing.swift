@@ -59,12 +59,15 @@ struct PathNarrowing {
         from former: Bitrate, to rate: Bitrate, acknowledged: Bitrate?, now: MediaInstant
     ) {
         let isDrop = Double(rate.bitsPerSecond) < Self.dropShare * Double(former.bitsPerSecond)
+        let isWithinDrop = lastDrop.map { now - $0 < Self.episode } ?? false
         if isDrop { lastDrop = now }
         if let train = saturated, now - train.at < Self.memory {
             let isAlone = acknowledged.map {
                 Double($0.bitsPerSecond) >= Self.ownShare * Double(train.rate.bitsPerSecond)
             }
-            capacity = isAlone == true ? train.rate : nil
+            // A train that had begun before the drop shows more than the path has since: what gets through is less then.
+            // A capacity that is too high is exceeded later, and does no harm.
+            if isAlone == true { capacity = train.rate } else if !isWithinDrop { capacity = nil }
         } else if isDrop {
             capacity = nil
         }
