@@ -39,6 +39,18 @@ import Testing
         }
     }
 
+    /// The first train of a drop was sent in part before it. The rate falls below three quarters of it.
+    @Test func aDropThatGoesOnIsNotForgotten() {
+        var narrowing = PathNarrowing()
+        narrowing.note(saturated: .kilobits(1_000), queueDelay: .milliseconds(100), now: at(-0.1))
+        narrowing.noteDecrease(from: .kilobits(2_400), to: .kilobits(1_500), acknowledged: .kilobits(1_750), now: at(0))
+        narrowing.noteDecrease(from: .kilobits(1_500), to: .kilobits(400), acknowledged: .kilobits(570), now: at(0.4))
+        narrowing.noteDecrease(from: .kilobits(400), to: .kilobits(390), acknowledged: .kilobits(560), now: at(0.9))
+        #expect(narrowing.probePause(at: .kilobits(450), now: at(2)) < .seconds(2))
+        #expect(!isWider(&narrowing, 1_400, at: 4))
+        #expect(isWider(&narrowing, 2_700, at: 5))
+    }
+
     @Test func aSmallDecreaseIsNoDrop() {
         var narrowing = PathNarrowing()
         narrowing.note(saturated: .kilobits(600), queueDelay: .milliseconds(100), now: at(-0.1))
