@@ -48,12 +48,9 @@ extension VP8Encoder {
         else { return nil }
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
         let change = measureChange(input, bytes: bytes, budget, at: instant)
-        guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer) else {
-            return nil
-        }
-        let made = try? core.update(input, active, quantizer: change.quantizer, after: moved)
-        guard var frame = made else { return nil }
-        ownFrames.noteUpdate()
+        guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer),
+            var frame = makeUpdate(core, input, quantizer: change.quantizer, after: moved)
+        else { return nil }
         spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.noteCopy(in: nil, missing: base.missingBlocks, blockQuality)

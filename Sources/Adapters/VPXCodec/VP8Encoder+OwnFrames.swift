@@ -1,4 +1,5 @@
 import MediaCore
+import VideoBitstream
 
 /// Frames that are made without libvpx: copy frames and update frames.
 extension VP8Encoder {
@@ -24,8 +25,6 @@ extension VP8Encoder {
         func allows(blocks: Int, quantizer: Int) -> Bool {
             isPossible && blocks <= Self.mostBlocks && quantizer <= Self.mostQuantizer
         }
-
-        mutating func noteUpdate() { isUpdate = true }
     }
 
     /// Content that has moved is moved at the viewers too. Set before the first frame.
@@ -47,8 +46,11 @@ extension VP8Encoder {
             && ownFrames.allows(blocks: active.count, quantizer: settings.quantizer)
     }
 
-    func makeUpdate(_ core: VP8EncoderCore, _ input: I420Frame, quantizer: Int) -> EncodedFrame? {
-        let frame = try? core.update(input, active, quantizer: quantizer)
+    /// - Parameter moved: what a copy frame moves first.
+    func makeUpdate(
+        _ core: VP8EncoderCore, _ input: I420Frame, quantizer: Int, after moved: VP8CopyFrame? = nil
+    ) -> EncodedFrame? {
+        let frame = try? core.update(input, active, quantizer: quantizer, after: moved)
         // libvpx gives its buffers to nobody: all is coded as before.
         if frame == nil { ownFrames.hasUpdates = false }
         ownFrames.isUpdate = frame != nil

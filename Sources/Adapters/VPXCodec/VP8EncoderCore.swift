@@ -215,7 +215,6 @@ final class VP8EncoderCore {
 
     /// Before a frame that is made without libvpx.
     /// - Returns: what decoders have then.
-    @discardableResult
     func readLastFrame() throws(CodecFailure) -> VP8EntropyState {
         guard let entropy else { throw CodecFailure(code: -1, message: "libvpx made a frame that cannot be read") }
         guard !copies.isCurrent else { return entropy }

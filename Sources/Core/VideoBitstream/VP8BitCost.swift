@@ -1,7 +1,7 @@
 /// What decisions of the arithmetic coder cost, in 1/256 bit.
 enum VP8BitCost {
     /// Of a decision with a probability of `index` / 256, 1...255.
-    static let table: [Int] = (0...256).map { $0 == 0 ? 0 : 8 * 256 - logarithm($0) }
+    private static let table: [Int] = (0...256).map { $0 == 0 ? 0 : 8 * 256 - logarithm($0) }
 
     /// - Parameter probability: of `false`, 1...255.
     static func of(_ bit: Bool, _ probability: UInt8) -> Int {
@@ -31,6 +31,8 @@ enum VP8BitCost {
 struct VP8BitCounts {
     var zeros = 0
     var ones = 0
+
+    mutating func note(_ bit: Bool) { if bit { ones &+= 1 } else { zeros &+= 1 } }
 
     /// Of `false` in 256ths, 1...255: the best one.
     var probability: UInt8 {

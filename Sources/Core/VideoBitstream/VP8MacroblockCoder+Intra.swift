@@ -79,16 +79,8 @@ extension VP8MacroblockCoder {
     }
 
     func showChromaPrediction(_ place: VP8MacroblockPlace) {
-        for line in 0..<8 {
-            (place.u.target + line &* place.u.stride).update(from: scratch.u + line &* 8, count: 8)
-            (place.v.target + line &* place.v.stride).update(from: scratch.v + line &* 8, count: 8)
-        }
-    }
-
-    func showSplit(_ place: VP8MacroblockPlace) {
-        for line in 0..<16 {
-            (place.y.target + line &* place.y.stride).update(from: scratch.split + line &* Scratch.stride, count: 16)
-        }
+        place.u.show(scratch.u, stride: 8, side: 8)
+        place.v.show(scratch.v, stride: 8, side: 8)
     }
 
     // MARK: Subblocks

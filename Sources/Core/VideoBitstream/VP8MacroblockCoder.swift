@@ -93,12 +93,12 @@ struct VP8MacroblockCoder {
             split.pointee.chroma = whole.pointee.chroma
             for index in 16..<24 { split.pointee.levels[index] = whole.pointee.levels[index] }
             showChromaPrediction(place)
-            showSplit(place)
+            place.y.show(scratch.split, stride: Scratch.stride, side: 16)
             return finish(place, split)
         }
         guard whole.pointee.cost < inter.pointee.cost else { return finish(place, inter) }
         showChromaPrediction(place)
-        for line in 0..<16 { (place.y.target + line &* place.y.stride).update(from: scratch.y + line &* 16, count: 16) }
+        place.y.show(scratch.y, stride: 16, side: 16)
         return finish(place, whole)
     }
 

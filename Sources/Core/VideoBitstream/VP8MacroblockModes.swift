@@ -158,9 +158,7 @@ struct VP8MacroblockModes {
     /// Of `false` in 256ths, for a flag that is set where `isSet` says so.
     private func probability(_ isSet: (Int) -> Bool) -> UInt8 {
         var counts = VP8BitCounts()
-        for index in predictions.indices {
-            if isSet(index) { counts.ones &+= 1 } else { counts.zeros &+= 1 }
-        }
+        for index in predictions.indices { counts.note(isSet(index)) }
         return counts.probability
     }
 
@@ -171,7 +169,7 @@ struct VP8MacroblockModes {
     ) -> [UInt8] {
         var counts = [VP8BitCounts](repeating: VP8BitCounts(), count: known.count)
         for index in predictions.indices where predictions[index].isIntra {
-            forEachBit(modes[index]) { if $1 { counts[$0].ones &+= 1 } else { counts[$0].zeros &+= 1 } }
+            forEachBit(modes[index]) { counts[$0].note($1) }
         }
         let best = counts.map(\.probability)
         func cost(_ probabilities: [UInt8]) -> Int {
@@ -189,7 +187,7 @@ struct VP8MacroblockModes {
     private func writeVectors(_ encoder: inout VP8BoolEncoder, _ known: [UInt8]) -> [UInt8] {
         var counts = [VP8BitCounts](repeating: VP8BitCounts(), count: known.count)
         for index in vectorModes.indices where vectorModes[index] == .new {
-            forEachVectorBit(index) { if $1 { counts[$0].ones &+= 1 } else { counts[$0].zeros &+= 1 } }
+            forEachVectorBit(index) { counts[$0].note($1) }
         }
         return known.indices.map { index in
             let update = VP8Probabilities.vectorUpdate(index)

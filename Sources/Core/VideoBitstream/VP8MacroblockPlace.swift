@@ -13,6 +13,13 @@ struct VP8PlanePlace {
     }
 
     func target(_ x: Int, _ y: Int) -> UnsafeMutablePointer<UInt8> { target + (y &* 4 &* stride &+ x &* 4) }
+
+    /// Shows a prediction of `side` lines of as many pixels.
+    func show(_ prediction: UnsafePointer<UInt8>, stride predictionStride: Int, side: Int) {
+        for line in 0..<side {
+            (target + line &* stride).update(from: prediction + line &* predictionStride, count: side)
+        }
+    }
 }
 
 /// A macroblock in its picture. What lies above and on the left of it is done.

@@ -31,7 +31,7 @@ enum VP8Probabilities {
 
     /// That a probability of coefficients is left as it is (RFC 6386 section 13.4, coeff_update_probs): 4 block types
     /// of 8 bands of 3 contexts, 11 each. Values missing at the end of a row are 255.
-    static let coefficientUpdates: [[UInt8]] = [
+    private static let coefficientUpdates: [[UInt8]] = [
         [], [], [],
         [176, 246], [223, 241, 252], [249, 253, 253],
         [255, 244, 252], [234, 254, 254], [253],
