@@ -106,8 +106,9 @@ private func plain(_ motion: Motion, quantizer: Int, frames: Int) throws(CodecFa
     let decoder = VP8Decoder()
     defer { encoder.close() }
     _ = try decoder.decode(try encoder.encode(screen.canvas, BlockMap(Screen.size, filled: true)))
+    _ = try decoder.decode(try encoder.encode(screen.canvas, motion.step(screen, 0)))
     var cost = Cost()
-    for index in 0..<frames {
+    for index in 1...frames {
         let frame = try encoder.encode(screen.canvas, motion.step(screen, index))
         cost.bytes += Double(frame.count) / Double(frames)
         guard let picture = try decoder.decode(frame) else { continue }
@@ -130,7 +131,7 @@ private func strip(_ rows: Int, quantizer: Int, frames: Int) throws(CodecFailure
 /// Compares copy frames with libvpx alone, at the sharpness that they have, and their rest with the new part alone.
 func compareCopies(frames: Int, bitrate: Bitrate) throws(CodecFailure) {
     let columns = [
-        "motion", "with copy frames: bytes", "dB", "copy frame", "rest", "its q", "new rows alone at that q",
+        "motion", "with copy frames: bytes", "dB", "copy frame", "its rest", "q", "new rows alone at that q",
         "libvpx alone at that dB", "factor",
     ]
     print("| " + columns.joined(separator: " | ") + " |")
@@ -141,31 +142,34 @@ func compareCopies(frames: Int, bitrate: Bitrate) throws(CodecFailure) {
         for _ in 0..<200 where run.encoder.unrefined != nil {
             _ = try run.frame(BlockMap(Screen.size), isRefinement: true)
         }
+        // The first change after a key frame is never a copy frame.
+        _ = try run.frame(motion.step(run.screen, 0))
         var own = Cost()
         var taken = 0
         var (copies, copyBytes, restBytes, quantizers) = (0, 0, 0, 0)
-        for index in 0..<frames {
+        for index in 1...frames {
             let changed = motion.step(run.screen, index)
             guard let sample = try run.frame(changed, measures: true), let sharpness = sample.psnr else { continue }
             taken += 1
             own.bytes += Double(sample.bytes)
             own.decibels += sharpness
+            quantizers += sample.quantizer
             guard let rest = sample.rest else { continue }
-            (copies, copyBytes) = (copies + 1, copyBytes + sample.bytes - rest)
-            (restBytes, quantizers) = (restBytes + rest, quantizers + sample.quantizer)
+            (copies, copyBytes, restBytes) = (copies + 1, copyBytes + sample.bytes - rest, restBytes + rest)
         }
         own.bytes /= Double(max(taken, 1))
         own.decibels /= Double(max(taken, 1))
-        let count = max(copies, 1)
-        let quantizer = quantizers / count
+        let quantizer = quantizers / max(taken, 1)
         var alone = ""
-        if copies > 0, case .scroll(let rows) = motion {
+        if case .scroll(let rows) = motion {
             alone = fixed(try strip(rows, quantizer: quantizer, frames: frames), 0)
         }
+        // None where both are one frame.
+        let parts = copies > 0 ? "\(copyBytes / copies) (\(copies)) | \(restBytes / copies)" : " | "
         let (bytes, isReached) = try plainBytes(motion, at: own.decibels, frames: frames)
         print(
-            "| \(motion.name) | \(fixed(own.bytes, 0)) (\(taken) frames) | \(fixed(own.decibels, 1)) | \(copyBytes / count) (\(copies)) "
-                + "| \(restBytes / count) | \(quantizer) | \(alone) | \(isReached ? "" : "over ")\(fixed(bytes, 0)) "
+            "| \(motion.name) | \(fixed(own.bytes, 0)) (\(taken) frames) | \(fixed(own.decibels, 1)) | \(parts) "
+                + "| \(quantizer) | \(alone) | \(isReached ? "" : "over ")\(fixed(bytes, 0)) "
                 + "| \(isReached ? "" : "over ")\(fixed(bytes / max(own.bytes, 1), 1)) |")
     }
 }

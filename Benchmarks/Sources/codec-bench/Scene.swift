@@ -24,20 +24,20 @@ enum Scene: String, CaseIterable {
 /// A tall page of text and the canvas that shows a part of it.
 final class Screen {
     static let size = PixelSize(width: 1_920, height: 1_080)
-    static let pageHeight = 8_192
+    static let pageHeight = Page.size.height
     static let lineHeight = 15
 
     let canvas = I420Buffer(size)
-    private var page = [UInt8](repeating: 235, count: size.width * pageHeight)
+    private var page = Page()
     private var random = UInt64(88_172_645_463_325_252)
     private var offset = 0
     private var frame = 0
     /// The dragged one.
     private var window: PixelRect?
 
-    /// - Parameter picture: the page, 1,920 x 8,192 bytes of luma; nil makes one of random letters.
-    init(page picture: [UInt8]? = nil) {
-        if let picture, picture.count == page.count { page = picture } else { writeLetters() }
+    /// - Parameter picture: nil makes a page of random letters.
+    init(page picture: Page? = nil) {
+        if let picture { page = picture } else { writeLetters() }
         showPage(PixelRect(Self.size))
     }
 
@@ -49,7 +49,7 @@ final class Screen {
                 if glyph >> 61 == 0 { continue }
                 for dot in 0..<45 where glyph >> dot & 1 == 1 {
                     let tone = 16 + (UInt64(dot) &* 37 &+ glyph >> 48) % 40
-                    page[(top + dot / 5) * Self.size.width + 3 + letter * 8 + dot % 5] = UInt8(tone)
+                    page.luma[(top + dot / 5) * Self.size.width + 3 + letter * 8 + dot % 5] = UInt8(tone)
                 }
             }
         }
@@ -127,13 +127,7 @@ final class Screen {
         window = rect
         fill(rect, 90)
         let inner = PixelRect(x: rect.x + 4, y: rect.y + 24, width: rect.width - 8, height: rect.height - 28)
-        page.withUnsafeBufferPointer { page in
-            guard let base = page.baseAddress else { return }
-            for row in 0..<inner.height {
-                (canvas.y + (inner.y + row) * canvas.strideY + inner.x)
-                    .update(from: base + (row + 4_000) * Self.size.width, count: inner.width)
-            }
-        }
+        page.show(row: 4_000, in: inner, of: canvas)
         changed.insert(rect)
         return changed
     }
@@ -143,15 +137,7 @@ final class Screen {
         if offset + Self.size.height > Self.pageHeight { offset = 0 }
     }
 
-    private func showPage(_ rect: PixelRect) {
-        page.withUnsafeBufferPointer { page in
-            guard let base = page.baseAddress else { return }
-            for row in rect.y..<rect.maxY {
-                (canvas.y + row * canvas.strideY + rect.x)
-                    .update(from: base + (row + offset) * Self.size.width + rect.x, count: rect.width)
-            }
-        }
-    }
+    private func showPage(_ rect: PixelRect) { page.show(row: rect.y + offset, column: rect.x, in: rect, of: canvas) }
 
     private func fill(_ rect: PixelRect, _ tone: UInt8) {
         for row in rect.y..<rect.maxY {

@@ -1,8 +1,8 @@
 // Measures encoding and decoding of a 1920 x 1080 screen: CPU milliseconds a frame, bytes, and sharpness.
-// usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]
-// A page is 1920 x 8192, such as a browser's screen shot of a long text.
+// usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE]]]]
+// A page is a binary PGM or PPM of 1920 x 8192, such as a browser's screen shot of a long text.
 //        codec-bench without-copies ...                               the same without copy frames
-//        codec-bench copies [FRAMES [KBIT [all [PAGE.pgm]]]]          copy frames beside libvpx alone, equally sharp; a page
+//        codec-bench copies [FRAMES [KBIT [all [PAGE]]]]              copy frames beside libvpx alone, equally sharp; a page
 //                                                                     with lines of 19 pixels
 //        codec-bench viewers [FRAMES [KBIT [SLOW-KBIT]]]             what two viewers of different speed cost
 import Glibc
@@ -18,17 +18,7 @@ let kilobits = arguments.count > 2 ? Int(arguments[2]) ?? 6_000 : 6_000
 let scenes =
     !comparesViewers && arguments.count > 3 && arguments[3] != "all"
     ? Scene.allCases.filter { $0.rawValue == arguments[3] } : Scene.allCases
-let page = !comparesViewers && arguments.count > 4 ? readPage(arguments[4]) : nil
-
-/// The pixels of a binary PGM of the right size.
-func readPage(_ path: String) -> [UInt8]? {
-    guard let file = fopen(path, "rb") else { return nil }
-    defer { fclose(file) }
-    let count = Screen.size.width * Screen.pageHeight
-    guard fseek(file, -count, SEEK_END) == 0 else { return nil }
-    var bytes = [UInt8](repeating: 0, count: count)
-    return fread(&bytes, 1, count, file) == count ? bytes : nil
-}
+let page = !comparesViewers && arguments.count > 4 ? Page(file: arguments[4]) : nil
 
 /// CPU time of the process in milliseconds.
 func cpuMilliseconds() -> Double {
