@@ -29,6 +29,28 @@ struct ContentClassifier: Equatable {
         ContentClassifier(frame, block: block).isSmooth && !hasBackground(frame, block: block)
     }
 
+    /// Whether a part of a frame is of natural video.
+    static func isNatural(_ frame: I420Frame, _ rect: PixelRect) -> Bool {
+        let rect = rect.clipped(to: frame.size)
+        guard rect.width > 1, rect.height > 1 else { return false }
+        var sum = ContentClassifier()
+        var counts = InlineArray<256, Int>(repeating: 0)
+        var most = 0
+        for row in rect.y..<rect.maxY {
+            let line = frame.y + row * frame.strideY
+            for column in rect.x..<rect.maxX {
+                let value = line[column]
+                counts[Int(value)] += 1
+                most = max(most, counts[Int(value)])
+                guard column > rect.x else { continue }
+                sum.pairs += 1
+                sum.flat += value == line[column - 1] ? 1 : 0
+                sum.activity += abs(Int(value) - Int(line[column - 1]))
+            }
+        }
+        return sum.isSmooth && most * 5 < rect.width * rect.height * 2
+    }
+
     /// Whether two fifths of a block's sampled pixels have one value. The value is looked for among eight of the
     /// pixels.
     private static func hasBackground(_ frame: I420Frame, block: Int) -> Bool {

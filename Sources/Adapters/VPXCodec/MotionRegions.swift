@@ -6,7 +6,7 @@ internal import MediaCore
 /// Each block has a leaky bucket of its changes, and a vote that each change of its content casts: content that scrolls
 /// through a block looks natural now and then, and must not be taken for video because of that.
 struct MotionRegions {
-    /// The blocks of video.
+    /// The blocks of video, those in which it ends included.
     private(set) var blocks = BlockMap(PixelSize(width: 0, height: 0))
     private(set) var count = 0
     /// The blocks that change often and are natural, wherever they lie.
@@ -75,7 +75,7 @@ struct MotionRegions {
     }
 
     private mutating func vote(_ index: Int, _ frame: I420Frame) {
-        if ContentClassifier.isNatural(frame, block: index) {
+        if ContentClassifier.isNatural(frame, block: index) || isEdge(index, frame) {
             votes[index] = min(votes[index] + 2, Self.mostVotes)
             if votes[index] >= Self.neededVotes {
                 candidates.blocks[index] = 1
@@ -86,6 +86,24 @@ struct MotionRegions {
             if votes[index] == 0 { candidates.blocks[index] = 0 }
         }
     }
+
+    /// Whether a video ends in a block: what lies at the side of a block of the video is natural, too.
+    private func isEdge(_ index: Int, _ frame: I420Frame) -> Bool {
+        guard count > 0 else { return false }
+        let (row, column) = (index / blocks.columns, index % blocks.columns)
+        let (x, y, strip) = (column * 16, row * 16, Self.strip)
+        return column > 0 && blocks.blocks[index - 1] != 0
+            && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y, width: strip, height: 16))
+            || column + 1 < blocks.columns && blocks.blocks[index + 1] != 0
+                && ContentClassifier.isNatural(frame, PixelRect(x: x + 16 - strip, y: y, width: strip, height: 16))
+            || row > 0 && blocks.blocks[index - blocks.columns] != 0
+                && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y, width: 16, height: strip))
+            || row + 1 < blocks.rows && blocks.blocks[index + blocks.columns] != 0
+                && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y + 16 - strip, width: 16, height: strip))
+    }
+
+    /// The pixels of a block's side: a video that ends within them is not worth it.
+    private static let strip = 4
 
     /// Leaves out blocks that lie alone, such as those of text that scrolls.
     private mutating func findRegions() {

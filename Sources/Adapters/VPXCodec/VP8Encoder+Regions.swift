@@ -7,11 +7,14 @@ struct RegionPlan {
     var text = BlockMap(PixelSize(width: 0, height: 0))
     /// Blocks that rest and are not sharp yet.
     var refined = BlockMap(PixelSize(width: 0, height: 0))
+    /// Blocks that may be refined, whether they rest already or not.
+    var candidates = BlockMap(PixelSize(width: 0, height: 0))
     /// Changed blocks of the video.
     var film = BlockMap(PixelSize(width: 0, height: 0))
     var segments = VP8Segments(map: [], quantizers: [])
-    /// Of the video; the encoder's own predictor is for the text.
+    /// Of the video, and of what is refined beside it; the encoder's own predictor is for the text.
     var filmPredictor = FrameSizePredictor()
+    var refinementPredictor = FrameSizePredictor()
     /// When the video was coded last.
     var lastFilm = MediaInstant(nanoseconds: 0)
     /// The row of blocks with which text that does not fit into one frame goes on.
@@ -21,6 +24,7 @@ struct RegionPlan {
         motion.restart(size)
         text = BlockMap(size)
         refined = BlockMap(size)
+        candidates = BlockMap(size)
         film = BlockMap(size)
         nextRow = 0
         segments.map = [UInt8](repeating: 0, count: text.blocks.count)
@@ -34,7 +38,7 @@ extension VP8Encoder {
     /// The content and the quantizer of each region of a frame, and its size in bytes as it is predicted.
     struct Regions {
         var text: (content: ContentClassifier, quantizer: Int, bytes: Int)
-        var refined = (blocks: 0, quantizer: VP8Encoder.refiningQuantizer, bytes: 0)
+        var refined = (content: ContentClassifier(), quantizer: VP8Encoder.refiningQuantizer, bytes: 0)
         /// nil: the video waits.
         var film: (content: ContentClassifier, quantizer: Int, bytes: Int)?
     }
@@ -45,8 +49,6 @@ extension VP8Encoder {
     private static let filmRange = 20...56
     /// How long the video waits for text.
     private static let filmPatience = MediaDuration.milliseconds(120)
-    /// The worst quantizer of new text beside a video: a page of small text then has a structural similarity of 0.99.
-    private static let worstText = 38
 
     /// Divides `regions` by what is to be coded.
     /// - Returns: nil if no video plays, or if there is nothing to code beside it.
@@ -66,8 +68,8 @@ extension VP8Encoder {
         // Text goes on by a row at least, whatever the video needs.
         let textRoom = max(bytes - reserved, bytes / 4, 1)
         var plan = Regions(text: planText(input, bitrate, bytes: bytes, room: textRoom, at: instant))
-        planRefinement(&plan, room: min(bytes - share, bytes - reserved - plan.text.bytes), at: instant)
-        guard plan.text.content.blocks > 0 || plan.refined.blocks > 0 else { return nil }
+        planRefinement(input, &plan, room: min(bytes - share, bytes - reserved - plan.text.bytes), at: instant)
+        guard plan.text.content.blocks > 0 || plan.refined.content.blocks > 0 else { return nil }
         let room = bytes - plan.text.bytes - plan.refined.bytes
         guard film.blocks > 0, isFilmDue || leastFilm <= room else { return plan }
         let quantizer = regions.filmPredictor.quantizer(
@@ -90,10 +92,11 @@ extension VP8Encoder {
         let all = ContentClassifier(input, regions.text)
         let isContinuous = continuousChange.isContinuous(
             blocks: all.blocks, of: regions.text.blocks.count, at: instant)
-        // New text may take a second.
+        // What new text lacks in sharpness follows as refinement, when all can be read.
         let quantizer = sizePredictor.quantizer(
-            for: all, of: 0, isKeyframe: false, budget: isContinuous ? bytes : max(room, bitrate.bitsPerSecond / 8),
-            in: isContinuous ? 40...63 : Self.sharpQuantizer...Self.worstText, at: instant)
+            for: all, of: 0, isKeyframe: false,
+            budget: isContinuous ? bytes : ProgressiveUpdate.wholeBudget(at: bitrate),
+            in: isContinuous ? 40...63 : Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
         let predicted = sizePredictor.bytes(for: all, of: 0, quantizer: quantizer, at: instant)
         guard !isContinuous, predicted > room + room / 4 else {
             regions.nextRow = 0
@@ -107,25 +110,32 @@ extension VP8Encoder {
         return (content, quantizer, sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant))
     }
 
-    /// Sets `regions.refined` to the worst blocks that rest beside the video.
-    private func planRefinement(_ plan: inout Regions, room: Int, at instant: MediaInstant) {
-        guard let blockQuality else { return }
-        // The blocks that are not to be refined, and then those that are.
+    /// Sets `regions.refined` to the worst blocks that rest beside the video, as many as fit. Coarse blocks first become
+    /// good everywhere, and then sharp.
+    private func planRefinement(_ input: I420Frame, _ plan: inout Regions, room: Int, at instant: MediaInstant) {
         regions.refined.clear()
-        regions.refined.formUnion(base.missingBlocks)
-        regions.refined.formUnion(regions.motion.blocks)
-        let added = blockQuality.addBatch(to: &regions.refined, byteBudget: room, at: instant)
-        guard added > 0 else { return regions.refined.clear() }
-        regions.refined.subtract(base.missingBlocks)
-        regions.refined.subtract(regions.motion.blocks)
-        plan.refined = (added, Self.refiningQuantizer, Int(Double(added) * blockQuality.bytesPerBlock))
-        // Coarse blocks first become good everywhere, and then sharp.
+        guard let blockQuality, blockQuality.unrefinedCount > 0, room > 0 else { return }
+        regions.candidates.clear()
+        regions.candidates.formUnion(blockQuality.unrefined)
+        regions.candidates.subtract(base.missingBlocks)
+        regions.candidates.subtract(regions.motion.blocks)
         let quantizers = blockQuality.quantizers
         func isCoarse(_ index: Int) -> Bool { quantizers[index] > Self.coarseQuantizer }
-        let coarse = quantizers.indices.count { regions.refined.blocks[$0] != 0 && isCoarse($0) }
-        guard coarse > 0 else { return }
-        for index in quantizers.indices where !isCoarse(index) { regions.refined.blocks[index] = 0 }
-        plan.refined = (coarse, Self.goodQuantizer, Int(Double(coarse) * blockQuality.bytesPerBlock))
+        let hasCoarse = quantizers.indices.contains { regions.candidates.blocks[$0] != 0 && isCoarse($0) }
+        if hasCoarse {
+            for index in quantizers.indices where !isCoarse(index) { regions.candidates.blocks[index] = 0 }
+        }
+        let quantizer = hasCoarse ? Self.goodQuantizer : Self.refiningQuantizer
+        let all = ContentClassifier(input, regions.candidates)
+        let bytes = predictRefinement(all, quantizer, at: instant)
+        let most = bytes > room ? max(all.blocks * room / bytes, 1) : all.blocks
+        guard blockQuality.addBatch(to: &regions.refined, of: regions.candidates, most: most, at: instant) > 0 else { return }
+        let content = ContentClassifier(input, regions.refined)
+        plan.refined = (content, quantizer, predictRefinement(content, quantizer, at: instant))
+    }
+
+    private func predictRefinement(_ content: ContentClassifier, _ quantizer: Int, at instant: MediaInstant) -> Int {
+        regions.refinementPredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant)
     }
 
     private static let coarseQuantizer = 26
@@ -174,7 +184,11 @@ extension VP8Encoder {
         sizePredictor.learn(
             from: plan.text.content, of: 0, isKeyframe: false, quantizer: plan.text.quantizer, bytes: textBytes,
             at: instant)
-        blockQuality?.noteCost(blocks: plan.refined.blocks, bytes: Int(Double(plan.refined.bytes) * factor))
+        if plan.refined.content.blocks > 0 {
+            regions.refinementPredictor.learn(
+                from: plan.refined.content, of: 0, isKeyframe: false, quantizer: plan.refined.quantizer,
+                bytes: Int(Double(plan.refined.bytes) * factor), mayGrow: false, at: instant)
+        }
         guard let film = plan.film else { return }
         regions.filmPredictor.learn(
             from: film.content, of: 0, isKeyframe: false, quantizer: film.quantizer,

@@ -108,13 +108,18 @@ public struct BlockQualityMap: Sendable {
     /// - Parameter byteBudget: what they may cost, estimated from the last batches.
     /// - Returns: how many were added.
     public func addBatch(to map: inout BlockMap, byteBudget: Int, at instant: MediaInstant) -> Int {
-        precondition(map.blocks.count == quantizers.count, "a map of another size")
-        let limit = Int(Double(max(byteBudget, 0)) / bytesPerBlock)
+        addBatch(to: &map, of: unrefined, most: Int(Double(max(byteBudget, 0)) / bytesPerBlock), at: instant)
+    }
+
+    /// Adds still blocks of `candidates` in the same order, at most so many.
+    public func addBatch(to map: inout BlockMap, of candidates: BlockMap, most limit: Int, at instant: MediaInstant) -> Int
+    {
+        precondition(map.blocks.count == quantizers.count && candidates.blocks.count == quantizers.count)
         guard limit > 0, unrefinedCount > 0 else { return 0 }
         // The first pass counts the blocks at each quantizer, the second takes them from the worst quantizer down.
         var counts = InlineArray<256, Int>(repeating: 0)
         let before = instant - stillTime
-        for i in quantizers.indices where isEligible(i, map, before) { counts[Int(quantizers[i])] += 1 }
+        for i in quantizers.indices where isEligible(i, candidates, map, before) { counts[Int(quantizers[i])] += 1 }
         var partial = 255
         var room = limit
         while partial > sharpQuantizer, counts[partial] <= room {
@@ -123,7 +128,7 @@ public struct BlockQualityMap: Sendable {
         }
         // All blocks with a quantizer above `partial` fit, and `room` of those at `partial`.
         var added = 0
-        for i in quantizers.indices where isEligible(i, map, before) {
+        for i in quantizers.indices where isEligible(i, candidates, map, before) {
             let quantizer = Int(quantizers[i])
             if quantizer < partial || quantizer == partial && room == 0 { continue }
             if quantizer == partial { room -= 1 }
@@ -133,7 +138,7 @@ public struct BlockQualityMap: Sendable {
         return added
     }
 
-    private func isEligible(_ i: Int, _ map: BlockMap, _ before: MediaInstant) -> Bool {
-        unrefined.blocks[i] != 0 && changes[i] <= before && map.blocks[i] == 0
+    private func isEligible(_ i: Int, _ candidates: BlockMap, _ map: BlockMap, _ before: MediaInstant) -> Bool {
+        candidates.blocks[i] != 0 && changes[i] <= before && map.blocks[i] == 0
     }
 }
