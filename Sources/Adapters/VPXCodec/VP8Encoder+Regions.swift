@@ -129,7 +129,9 @@ extension VP8Encoder {
         let all = ContentClassifier(input, regions.candidates)
         let bytes = predictRefinement(all, quantizer, at: instant)
         let most = bytes > room ? max(all.blocks * room / bytes, 1) : all.blocks
-        guard blockQuality.addBatch(to: &regions.refined, of: regions.candidates, most: most, at: instant) > 0 else { return }
+        guard blockQuality.addBatch(to: &regions.refined, of: regions.candidates, most: most, at: instant) > 0 else {
+            return
+        }
         let content = ContentClassifier(input, regions.refined)
         plan.refined = (content, quantizer, predictRefinement(content, quantizer, at: instant))
     }

@@ -112,7 +112,8 @@ public struct BlockQualityMap: Sendable {
     }
 
     /// Adds still blocks of `candidates` in the same order, at most so many.
-    public func addBatch(to map: inout BlockMap, of candidates: BlockMap, most limit: Int, at instant: MediaInstant) -> Int
+    public func addBatch(to map: inout BlockMap, of candidates: BlockMap, most limit: Int, at instant: MediaInstant)
+        -> Int
     {
         precondition(map.blocks.count == quantizers.count && candidates.blocks.count == quantizers.count)
         guard limit > 0, unrefinedCount > 0 else { return 0 }
