@@ -9,8 +9,10 @@ struct MotionRegions {
     /// The blocks of video, those in which it ends included.
     private(set) var blocks = BlockMap(PixelSize(width: 0, height: 0))
     private(set) var count = 0
-    /// The blocks that change often and are natural, wherever they lie.
+    /// The blocks that change often and are natural, wherever they lie, and those in which such ones end.
     private var candidates = BlockMap(PixelSize(width: 0, height: 0))
+    /// Those of them that are natural as a whole.
+    private var whole = BlockMap(PixelSize(width: 0, height: 0))
     /// False: `candidates` is empty.
     private var hasCandidates = false
     /// Changes of each block, in 1/16.
@@ -30,12 +32,13 @@ struct MotionRegions {
     /// A block needs this many votes to become one of video, and loses its place without any.
     private static let neededVotes: UInt8 = 8
     private static let mostVotes: UInt8 = 16
-    /// A smaller video is not worth segments.
+    /// A smaller video is not worth segments; without its edges.
     private static let leastCount = 24
 
     mutating func restart(_ size: PixelSize) {
         blocks = BlockMap(size)
         candidates = BlockMap(size)
+        whole = BlockMap(size)
         hasCandidates = false
         count = 0
         levels = [UInt8](repeating: 0, count: blocks.blocks.count)
@@ -67,7 +70,7 @@ struct MotionRegions {
         if isChanged { level = min(level + Self.change, Self.most) }
         levels[index] = level
         if level < Self.exit {
-            candidates.blocks[index] = 0
+            leaveOut(index)
             votes[index] = 0
         } else if level > Self.entry, isChanged {
             vote(index, frame)
@@ -75,16 +78,22 @@ struct MotionRegions {
     }
 
     private mutating func vote(_ index: Int, _ frame: I420Frame) {
-        if ContentClassifier.isNatural(frame, block: index) || isEdge(index, frame) {
+        let isNatural = ContentClassifier.isNatural(frame, block: index)
+        if isNatural || isEdge(index, frame) {
             votes[index] = min(votes[index] + 2, Self.mostVotes)
-            if votes[index] >= Self.neededVotes {
-                candidates.blocks[index] = 1
-                hasCandidates = true
-            }
+            guard votes[index] >= Self.neededVotes else { return }
+            candidates.blocks[index] = 1
+            hasCandidates = true
+            if isNatural { whole.blocks[index] = 1 }
         } else if votes[index] > 0 {
             votes[index] -= 1
-            if votes[index] == 0 { candidates.blocks[index] = 0 }
+            if votes[index] == 0 { leaveOut(index) }
         }
+    }
+
+    private mutating func leaveOut(_ index: Int) {
+        candidates.blocks[index] = 0
+        whole.blocks[index] = 0
     }
 
     /// Whether a video ends in a block: what lies at the side of a block of the video is natural, too.
@@ -92,13 +101,14 @@ struct MotionRegions {
         guard count > 0 else { return false }
         let (row, column) = (index / blocks.columns, index % blocks.columns)
         let (x, y, strip) = (column * 16, row * 16, Self.strip)
-        return column > 0 && blocks.blocks[index - 1] != 0
+        func isVideo(_ index: Int) -> Bool { blocks.blocks[index] & whole.blocks[index] != 0 }
+        return column > 0 && isVideo(index - 1)
             && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y, width: strip, height: 16))
-            || column + 1 < blocks.columns && blocks.blocks[index + 1] != 0
+            || column + 1 < blocks.columns && isVideo(index + 1)
                 && ContentClassifier.isNatural(frame, PixelRect(x: x + 16 - strip, y: y, width: strip, height: 16))
-            || row > 0 && blocks.blocks[index - blocks.columns] != 0
+            || row > 0 && isVideo(index - blocks.columns)
                 && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y, width: 16, height: strip))
-            || row + 1 < blocks.rows && blocks.blocks[index + blocks.columns] != 0
+            || row + 1 < blocks.rows && isVideo(index + blocks.columns)
                 && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y + 16 - strip, width: 16, height: strip))
     }
 
@@ -110,6 +120,7 @@ struct MotionRegions {
         guard hasCandidates else { return }
         hasCandidates = !candidates.isEmpty
         count = 0
+        var wholeCount = 0
         let (columns, rows) = (blocks.columns, blocks.rows)
         for row in 0..<rows {
             for column in 0..<columns {
@@ -124,9 +135,10 @@ struct MotionRegions {
                 guard neighbours >= 2 else { continue }
                 blocks.blocks[index] = 1
                 count += 1
+                wholeCount += Int(whole.blocks[index])
             }
         }
-        if count < Self.leastCount {
+        if wholeCount < Self.leastCount {
             count = 0
             blocks.clear()
         }
