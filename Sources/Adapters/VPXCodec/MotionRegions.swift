@@ -9,16 +9,12 @@ struct MotionRegions {
     /// The blocks of video, those in which it ends included.
     private(set) var blocks = BlockMap(PixelSize(width: 0, height: 0))
     private(set) var count = 0
-    /// The blocks that change often and are natural, wherever they lie, and those in which such ones end.
-    private var candidates = BlockMap(PixelSize(width: 0, height: 0))
-    /// Those of them that are natural as a whole.
-    private var whole = BlockMap(PixelSize(width: 0, height: 0))
-    /// False: `candidates` is empty.
-    private var hasCandidates = false
+    /// The blocks that change often and are natural, wherever they lie.
+    private var natural = Votes(PixelSize(width: 0, height: 0))
+    /// The blocks that change often, of which only the side at a video is natural.
+    private var edges = Votes(PixelSize(width: 0, height: 0))
     /// Changes of each block, in 1/16.
     private var levels: [UInt8] = []
-    /// The votes for each block: natural content adds two, other content takes one away.
-    private var votes: [UInt8] = []
     private var last: MediaInstant?
 
     private static let change: UInt8 = 16
@@ -29,20 +25,50 @@ struct MotionRegions {
     /// A block stops being one of video below this level.
     private static let exit: UInt8 = 2 * 16
     private static let most: UInt8 = 9 * 16
-    /// A block needs this many votes to become one of video, and loses its place without any.
-    private static let neededVotes: UInt8 = 8
-    private static let mostVotes: UInt8 = 16
     /// A smaller video is not worth segments; without its edges.
     private static let leastCount = 24
 
+    /// Blocks that are chosen by votes.
+    private struct Votes {
+        private(set) var blocks: BlockMap
+        /// False: `blocks` is empty.
+        var isPossible = false
+        /// For each block: a change that is in favour adds two, another one takes one away.
+        private var votes: [UInt8]
+
+        /// A block needs this many votes to be chosen, and loses its place without any.
+        private static let needed: UInt8 = 8
+        private static let most: UInt8 = 16
+
+        init(_ size: PixelSize) {
+            blocks = BlockMap(size)
+            votes = [UInt8](repeating: 0, count: blocks.blocks.count)
+        }
+
+        mutating func vote(_ index: Int, _ isInFavor: Bool) {
+            if isInFavor {
+                votes[index] = min(votes[index] + 2, Self.most)
+                guard votes[index] >= Self.needed else { return }
+                blocks.blocks[index] = 1
+                isPossible = true
+            } else if votes[index] > 0 {
+                votes[index] -= 1
+                if votes[index] == 0 { blocks.blocks[index] = 0 }
+            }
+        }
+
+        mutating func leaveOut(_ index: Int) {
+            blocks.blocks[index] = 0
+            votes[index] = 0
+        }
+    }
+
     mutating func restart(_ size: PixelSize) {
         blocks = BlockMap(size)
-        candidates = BlockMap(size)
-        whole = BlockMap(size)
-        hasCandidates = false
+        natural = Votes(size)
+        edges = Votes(size)
         count = 0
         levels = [UInt8](repeating: 0, count: blocks.blocks.count)
-        votes = levels
         last = nil
     }
 
@@ -58,7 +84,10 @@ struct MotionRegions {
             if range.count == 8, Self.isZero(levels, start), Self.isZero(changed.blocks, start) { continue }
             for index in range { note(index, isChanged: changed.blocks[index] != 0, leaked, frame) }
         }
+        guard natural.isPossible else { return }
+        natural.isPossible = !natural.blocks.isEmpty
         findRegions()
+        if count > 0 { addEdges() }
     }
 
     private static func isZero(_ values: [UInt8], _ start: Int) -> Bool {
@@ -70,77 +99,70 @@ struct MotionRegions {
         if isChanged { level = min(level + Self.change, Self.most) }
         levels[index] = level
         if level < Self.exit {
-            leaveOut(index)
-            votes[index] = 0
+            natural.leaveOut(index)
+            edges.leaveOut(index)
         } else if level > Self.entry, isChanged {
-            vote(index, frame)
+            let isNatural = ContentClassifier.isNatural(frame, block: index)
+            natural.vote(index, isNatural)
+            if count > 0 { edges.vote(index, !isNatural && isNaturalAtVideo(index, frame)) }
         }
     }
-
-    private mutating func vote(_ index: Int, _ frame: I420Frame) {
-        let isNatural = ContentClassifier.isNatural(frame, block: index)
-        if isNatural || isEdge(index, frame) {
-            votes[index] = min(votes[index] + 2, Self.mostVotes)
-            guard votes[index] >= Self.neededVotes else { return }
-            candidates.blocks[index] = 1
-            hasCandidates = true
-            if isNatural { whole.blocks[index] = 1 }
-        } else if votes[index] > 0 {
-            votes[index] -= 1
-            if votes[index] == 0 { leaveOut(index) }
-        }
-    }
-
-    private mutating func leaveOut(_ index: Int) {
-        candidates.blocks[index] = 0
-        whole.blocks[index] = 0
-    }
-
-    /// Whether a video ends in a block: what lies at the side of a block of the video is natural, too.
-    private func isEdge(_ index: Int, _ frame: I420Frame) -> Bool {
-        guard count > 0 else { return false }
-        let (row, column) = (index / blocks.columns, index % blocks.columns)
-        let (x, y, strip) = (column * 16, row * 16, Self.strip)
-        func isVideo(_ index: Int) -> Bool { blocks.blocks[index] & whole.blocks[index] != 0 }
-        return column > 0 && isVideo(index - 1)
-            && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y, width: strip, height: 16))
-            || column + 1 < blocks.columns && isVideo(index + 1)
-                && ContentClassifier.isNatural(frame, PixelRect(x: x + 16 - strip, y: y, width: strip, height: 16))
-            || row > 0 && isVideo(index - blocks.columns)
-                && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y, width: 16, height: strip))
-            || row + 1 < blocks.rows && isVideo(index + blocks.columns)
-                && ContentClassifier.isNatural(frame, PixelRect(x: x, y: y + 16 - strip, width: 16, height: strip))
-    }
-
-    /// The pixels of a block's side: a video that ends within them is not worth it.
-    private static let strip = 4
 
     /// Leaves out blocks that lie alone, such as those of text that scrolls.
     private mutating func findRegions() {
-        guard hasCandidates else { return }
-        hasCandidates = !candidates.isEmpty
         count = 0
-        var wholeCount = 0
-        let (columns, rows) = (blocks.columns, blocks.rows)
-        for row in 0..<rows {
-            for column in 0..<columns {
-                let index = row * columns + column
-                blocks.blocks[index] = 0
-                guard candidates.blocks[index] != 0 else { continue }
-                var neighbours: UInt8 = 0
-                if column > 0 { neighbours += candidates.blocks[index - 1] }
-                if column + 1 < columns { neighbours += candidates.blocks[index + 1] }
-                if row > 0 { neighbours += candidates.blocks[index - columns] }
-                if row + 1 < rows { neighbours += candidates.blocks[index + columns] }
-                guard neighbours >= 2 else { continue }
-                blocks.blocks[index] = 1
-                count += 1
-                wholeCount += Int(whole.blocks[index])
-            }
+        for index in blocks.blocks.indices {
+            let isVideo = natural.blocks.blocks[index] != 0 && naturalSides(of: index).rawValue.nonzeroBitCount >= 2
+            blocks.blocks[index] = isVideo ? 1 : 0
+            if isVideo { count += 1 }
         }
-        if wholeCount < Self.leastCount {
+        if count < Self.leastCount {
             count = 0
             blocks.clear()
         }
     }
+
+    /// Adds the blocks in which a video ends: the rest of them is what lies beside it.
+    private mutating func addEdges() {
+        for index in blocks.blocks.indices where edges.blocks.blocks[index] != 0 && blocks.blocks[index] == 0 {
+            guard !naturalSides(of: index).isEmpty else { continue }
+            blocks.blocks[index] = 1
+            count += 1
+        }
+    }
+
+    /// Sides of a block.
+    private struct Sides: OptionSet {
+        var rawValue: UInt8
+        static let (left, right) = (Sides(rawValue: 1), Sides(rawValue: 2))
+        static let (top, bottom) = (Sides(rawValue: 4), Sides(rawValue: 8))
+    }
+
+    /// The sides of a block at which natural blocks lie.
+    private func naturalSides(of index: Int) -> Sides {
+        let (column, columns) = (index % blocks.columns, blocks.columns)
+        let map = natural.blocks.blocks
+        var sides: Sides = []
+        if column > 0, map[index - 1] != 0 { sides.insert(.left) }
+        if column + 1 < columns, map[index + 1] != 0 { sides.insert(.right) }
+        if index >= columns, map[index - columns] != 0 { sides.insert(.top) }
+        if index + columns < map.count, map[index + columns] != 0 { sides.insert(.bottom) }
+        return sides
+    }
+
+    /// Whether a side of a block is natural at which a natural block lies.
+    private func isNaturalAtVideo(_ index: Int, _ frame: I420Frame) -> Bool {
+        let sides = naturalSides(of: index)
+        let (x, y, strip) = (index % blocks.columns * 16, index / blocks.columns * 16, Self.strip)
+        func isNatural(_ side: Sides, _ rect: PixelRect) -> Bool {
+            sides.contains(side) && ContentClassifier.isNatural(frame, rect)
+        }
+        return isNatural(.left, PixelRect(x: x, y: y, width: strip, height: 16))
+            || isNatural(.right, PixelRect(x: x + 16 - strip, y: y, width: strip, height: 16))
+            || isNatural(.top, PixelRect(x: x, y: y, width: 16, height: strip))
+            || isNatural(.bottom, PixelRect(x: x, y: y + 16 - strip, width: 16, height: strip))
+    }
+
+    /// The pixels of a block's side: a video that ends within them is not worth it.
+    private static let strip = 4
 }
