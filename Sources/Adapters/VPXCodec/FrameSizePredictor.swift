@@ -10,6 +10,9 @@ struct FrameSizePredictor {
     /// Recent size of inter frames in relation to new content: small for scrolled text, 1 for new text.
     private var share = 1.0
     private var last: MediaInstant?
+    /// The last inter frame's content and quantizer.
+    private var lastActivity = 0
+    private var lastQuantizer = 0
     /// The last prediction of a recovery frame, and for how many blocks.
     var recovery: (bytes: Int, blocks: Int, instant: MediaInstant)?
     /// Measured with a frame of inactive blocks only: 196 bytes at 1920 x 1080.
@@ -23,7 +26,18 @@ struct FrameSizePredictor {
         let reference = reference(content, isKeyframe: isKeyframe, at: instant)
         let room = Double(budget) - Double(total) * Self.bytesPerInactiveBlock
         // The size falls with the quantizer, so the first one that fits is the sharpest.
-        return range.first { reference * Self.scale($0, isDrawn: content.isDrawn) <= room } ?? range.upperBound
+        let first = range.first { reference * Self.scale($0, isDrawn: content.isDrawn) <= room } ?? range.upperBound
+        guard !isKeyframe, isContinuous(at: instant), isSimilar(content) else { return first }
+        // The curve may be another one for this content: large steps would swing to and fro.
+        return min(max(first, lastQuantizer - Self.mostStep), range.upperBound)
+    }
+
+    /// By how much the quantizer falls from frame to frame of similar content.
+    private static let mostStep = 3
+
+    /// Whether the content is of the last inter frame's size.
+    private func isSimilar(_ content: ContentClassifier) -> Bool {
+        content.activity * 2 > lastActivity && content.activity < lastActivity * 2
     }
 
     /// Predicts the size of an inter frame in bytes.
@@ -50,8 +64,9 @@ struct FrameSizePredictor {
             let measured = reference / (newContent * Double(content.activity))
             let observed = mayGrow ? measured : min(measured, max(previous, 1))
             // The share rises at once and falls over a few frames.
-            share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), 2)
+            share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), 4)
             last = instant
+            (lastActivity, lastQuantizer) = (content.activity, quantizer)
         }
     }
 

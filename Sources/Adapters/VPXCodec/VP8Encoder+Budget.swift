@@ -21,6 +21,11 @@ extension VP8Encoder {
             self.contentHint = contentHint
         }
 
+        /// The size that a frame may have: what is saved, at least `share`, or less to pay back what is owed.
+        func bytes(credit: Int) -> Int {
+            credit < 0 ? share - min(share / 4, -credit / 8) : min(max(credit, share), burst)
+        }
+
         /// The quantizers that a frame may use. Video gets no low ones: it changes again, or is refined when it stops.
         func range(_ content: ContentClassifier, isKeyframe: Bool, isContinuous: Bool = false) -> ClosedRange<Int> {
             if isContinuous { return 40...63 }

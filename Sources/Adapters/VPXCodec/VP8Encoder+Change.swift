@@ -47,7 +47,7 @@ extension VP8Encoder {
         _ core: VP8EncoderCore, _ input: I420Frame, _ changed: BlockMap, _ plan: LongTermReferences.Plan,
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
+        let bytes = budget.bytes(credit: base.bucket.credit)
         // While bands are outstanding, only blocks that changed since the last frame count as a change.
         let change = measureChange(
             input, progressiveUpdate.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)

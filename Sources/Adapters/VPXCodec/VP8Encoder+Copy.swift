@@ -46,7 +46,7 @@ extension VP8Encoder {
         guard plan.stored == nil, core.buffersOfLastFrame.isEmpty, moved.areVectorsNear, regions.motion.count == 0,
             ownFrames.allows(blocks: base.missingBlocks.count, quantizer: 0)
         else { return nil }
-        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
+        let bytes = budget.bytes(credit: base.bucket.credit)
         let change = measureChange(input, bytes: bytes, budget, at: instant)
         guard ownFrames.allows(blocks: active.count, quantizer: change.quantizer),
             var frame = makeUpdate(core, input, quantizer: change.quantizer, after: moved)

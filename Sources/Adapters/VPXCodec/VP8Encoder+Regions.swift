@@ -47,6 +47,8 @@ extension VP8Encoder {
     private static let filmShare = 0.25
     /// The quantizers of video beside text: up to where it is coarse, and its frame rate falls.
     private static let filmRange = 20...56
+    /// Unless the video is due, it waits for a frame that has room for this quantizer.
+    private static let goodFilm = 50
     /// How long the video waits for text.
     private static let filmPatience = MediaDuration.milliseconds(120)
 
@@ -54,7 +56,7 @@ extension VP8Encoder {
     /// - Returns: nil if no video plays, or if there is nothing to code beside it.
     func planRegions(_ input: I420Frame, _ bitrate: Bitrate, at instant: MediaInstant, _ budget: Budget) -> Regions? {
         guard regions.motion.count > 0 else { return nil }
-        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
+        let bytes = budget.bytes(credit: base.bucket.credit)
         regions.film.clear()
         regions.film.formUnion(base.missingBlocks)
         regions.film.formIntersection(regions.motion.blocks)
@@ -71,7 +73,8 @@ extension VP8Encoder {
         planRefinement(input, &plan, room: min(bytes - share, bytes - reserved - plan.text.bytes), at: instant)
         guard plan.text.content.blocks > 0 || plan.refined.content.blocks > 0 else { return nil }
         let room = bytes - plan.text.bytes - plan.refined.bytes
-        guard film.blocks > 0, isFilmDue || leastFilm <= room else { return plan }
+        let goodFilm = regions.filmPredictor.bytes(for: film, of: 0, quantizer: Self.goodFilm, at: instant)
+        guard film.blocks > 0, isFilmDue || goodFilm <= room else { return plan }
         let quantizer = regions.filmPredictor.quantizer(
             for: film, of: 0, isKeyframe: false, budget: room, in: Self.filmRange, at: instant)
         let filmBytes = regions.filmPredictor.bytes(for: film, of: 0, quantizer: quantizer, at: instant)

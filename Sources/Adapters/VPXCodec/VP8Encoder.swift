@@ -173,7 +173,7 @@ public final class VP8Encoder: VideoEncoder {
         let total = active.blocks.count
         let quantizer = sizePredictor.quantizer(
             for: content, of: total, isKeyframe: false,
-            budget: min(max(base.bucket.credit, budget.share), budget.burst),
+            budget: budget.bytes(credit: base.bucket.credit),
             in: budget.range(content, isKeyframe: false), at: instant)
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, search: content.search, source: source, stored: plan.stored,
