@@ -88,6 +88,32 @@ import Testing
         #expect(quantizer(at: now + .seconds(2)) == before)
     }
 
+    /// Its sizes may follow another curve: large steps would swing to and fro.
+    @Test func theQuantizerOfSimilarContentFallsBySmallSteps() {
+        var model = FrameSizePredictor()
+        let content = text()
+        func quantizer(for content: ContentClassifier, _ budget: Int, at instant: MediaInstant) -> Int {
+            model.quantizer(for: content, of: 240, isKeyframe: false, budget: budget, in: 6...52, at: instant)
+        }
+        model.learn(from: content, of: 240, isKeyframe: false, quantizer: 40, bytes: 700, at: Self.start)
+        let next = Self.start + .milliseconds(33)
+        #expect(quantizer(for: content, 100_000, at: next) == 37)
+        #expect(quantizer(for: content, 0, at: next) == 52)
+        var larger = content
+        larger += content
+        #expect(quantizer(for: larger, 100_000, at: next) == 6)
+        #expect(quantizer(for: content, 100_000, at: Self.start + .milliseconds(250)) == 6)
+    }
+
+    @Test func whatIsOwedIsPaidBackByAQuarterOfAFrame() {
+        let budget = VP8Encoder.Budget(.kilobits(2_400), nil, .text)
+        #expect(
+            [0, 9_999, 10_000, 20_000, 75_000, 90_000].map { budget.bytes(credit: $0) } == [
+                10_000, 10_000, 10_000, 20_000, 75_000, 75_000,
+            ])
+        #expect([-8, -8_000, -20_000, -100_000].map { budget.bytes(credit: $0) } == [9_999, 9_000, 7_500, 7_500])
+    }
+
     @Test func modelLearnsWhatKeyframesCost() {
         var model = FrameSizePredictor()
         let content = text()

@@ -120,6 +120,20 @@ import Testing
         #expect(page.kilobits < 345 && page.largest < 15_000, "\(page)")
     }
 
+    /// It becomes coarser instead, and what is made is not ahead of the bitrate.
+    @Test(arguments: [500, 900, 2_000])
+    func aVideoKeepsItsFrameRateOnASlowPath(kilobits: Int) throws {
+        let session = Session(separatesRegions: true)
+        session.pair.bitrate = .kilobits(kilobits)
+        try session.step()
+        try session.play(120)
+        _ = try session.measure(seconds: 4)
+        try session.play(120)
+        let video = try session.measure(seconds: 4)
+        #expect(video.framesPerSecond >= 28 && video.kilobits < Double(kilobits) * 1.05, "\(video)")
+        #expect(video.largest < kilobits * 1_000 / 8 / 30 * 3, "\(video)")
+    }
+
     /// With --mode text or motion all blocks of a frame have one quantizer.
     @Test func regionsAreSeparatedOnRequestOnly() throws {
         let session = Session(separatesRegions: false)

@@ -10,6 +10,8 @@ struct FrameSizePredictor {
     /// Recent size of inter frames in relation to new content: small for scrolled text, 1 for new text.
     private var share = 1.0
     private var last: MediaInstant?
+    /// Frames of layer 1 are made when the base layer is ahead of its bitrate: sizes of its frames may swing.
+    var isLayered = false
     /// The last inter frame's content and quantizer.
     private var lastActivity = 0
     private var lastQuantizer = 0
@@ -27,7 +29,7 @@ struct FrameSizePredictor {
         let room = Double(budget) - Double(total) * Self.bytesPerInactiveBlock
         // The size falls with the quantizer, so the first one that fits is the sharpest.
         let first = range.first { reference * Self.scale($0, isDrawn: content.isDrawn) <= room } ?? range.upperBound
-        guard !isKeyframe, isContinuous(at: instant), isSimilar(content) else { return first }
+        guard !isKeyframe, !isLayered, isContinuous(at: instant), isSimilar(content) else { return first }
         // The curve may be another one for this content: large steps would swing to and fro.
         return min(max(first, lastQuantizer - Self.mostStep), range.upperBound)
     }
@@ -64,7 +66,7 @@ struct FrameSizePredictor {
             let measured = reference / (newContent * Double(content.activity))
             let observed = mayGrow ? measured : min(measured, max(previous, 1))
             // The share rises at once and falls over a few frames.
-            share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), 4)
+            share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), isLayered ? 2 : 4)
             last = instant
             (lastActivity, lastQuantizer) = (content.activity, quantizer)
         }

@@ -33,7 +33,7 @@ struct MotionRegions {
         private(set) var blocks: BlockMap
         /// False: `blocks` is empty.
         var isPossible = false
-        /// For each block: a change that is in favour adds two, another one takes one away.
+        /// For each block: a change that is in favor adds two, another one takes one away.
         private var votes: [UInt8]
 
         /// A block needs this many votes to be chosen, and loses its place without any.

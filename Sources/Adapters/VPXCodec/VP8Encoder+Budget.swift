@@ -10,8 +10,10 @@ extension VP8Encoder {
         /// How far frames may exceed the bitrate before one is dropped, in bytes.
         var debt: Int
         private let contentHint: ContentHint
+        /// Frames of layer 1 are made while the base layer owes more than `debt`.
+        private let isLayered: Bool
 
-        init(_ bitrate: Bitrate, _ byteBudget: Int?, _ contentHint: ContentHint) {
+        init(_ bitrate: Bitrate, _ byteBudget: Int?, _ contentHint: ContentHint, isLayered: Bool = false) {
             let rate = min(max(bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
             burst = max(byteBudget ?? rate / 4, 500)
             share = min(rate / 30, burst)
@@ -19,11 +21,12 @@ extension VP8Encoder {
             // rate.
             debt = contentHint == .text ? rate / 3 : rate / 8
             self.contentHint = contentHint
+            self.isLayered = isLayered
         }
 
         /// The size that a frame may have: what is saved, at least `share`, or less to pay back what is owed.
         func bytes(credit: Int) -> Int {
-            credit < 0 ? share - min(share / 4, -credit / 8) : min(max(credit, share), burst)
+            credit < 0 && !isLayered ? share - min(share / 4, -credit / 8) : min(max(credit, share), burst)
         }
 
         /// The quantizers that a frame may use. Video gets no low ones: it changes again, or is refined when it stops.

@@ -83,7 +83,8 @@ public final class VP8Encoder: VideoEncoder {
         continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
-        let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, contentHint)
+        let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, contentHint, isLayered: true)
+        sizePredictor.isLayered = request.layering != nil
         bucket.fill(at: instant, bitrate: request.bitrate, capacity: whole.burst)
         base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
         blockQuality?.noteChange(changed, at: instant)
