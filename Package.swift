@@ -413,7 +413,7 @@ let package = Package(
             "VideoDecoderTests",
             [
                 "MediaCore", "VideoBitstream", "VPXCodec", "FFmpegCodec", "DAV1DCodec", "TestSupport",
-            ]),
+            ], compute: true),
         tests(
             "WHIPTests",
             [
