@@ -9,14 +9,22 @@ struct FirstFramePreparation {
     var isCurrent = false
     /// The canvas was read for nobody who has got it.
     var isUnseen = false
-    /// When a frame may be made again: viewers that come and go, or a screen that changes, cost one in a second, and
+    /// When a frame may be made again: viewers that never connect, or a screen that changes, cost one in a second, and
     /// half of their bitrate.
     private(set) var due = MediaInstant(nanoseconds: 0)
+    private var made = MediaInstant(nanoseconds: 0)
 
     static let interval = MediaDuration.seconds(1)
 
     mutating func noteMade(bytes: Int, _ target: EncodingTarget, at now: MediaInstant) {
+        made = now
         due = now + max(Self.interval, target.bitrate.duration(ofBytes: 2 * bytes))
+    }
+
+    /// A viewer that is connected has got the frame: the next one need not wait longer than one that joins others.
+    mutating func noteTaken() {
+        frame = nil
+        due = min(due, made + CaptureLoop.firstKeyframeInterval)
     }
 }
 
@@ -57,7 +65,7 @@ extension CaptureLoop {
             dropFirstFrame()
             return false
         }
-        preparation.frame = nil
+        preparation.noteTaken()
         main.schedule.note(frameAt: now)
         _ = stage.pass(frame, main, now)
         return true

@@ -71,7 +71,10 @@ extension CaptureLoop {
         return encoding.lastRecovery.map { now - $0 >= Self.recoveryInterval } ?? true ? number : nil
     }
 
+    /// The shortest interval between two key frames for viewers that have shown none yet.
+    static var firstKeyframeInterval: MediaDuration { .milliseconds(250) }
+
     private func keyframeInterval(_ control: EncoderControl) -> MediaDuration {
-        control.isFirstFrameAwaited ? .milliseconds(250) : .seconds(1)
+        control.isFirstFrameAwaited ? Self.firstKeyframeInterval : .seconds(1)
     }
 }
