@@ -13,6 +13,8 @@ struct FirstFramePreparation {
     /// half of their bitrate.
     private(set) var due = MediaInstant(nanoseconds: 0)
     private var made = MediaInstant(nanoseconds: 0)
+    /// Until when the frames that were passed on are paid for.
+    private var paid = MediaInstant(nanoseconds: 0)
 
     static let interval = MediaDuration.seconds(1)
 
@@ -21,10 +23,12 @@ struct FirstFramePreparation {
         due = now + max(Self.interval, target.bitrate.duration(ofBytes: 2 * bytes))
     }
 
-    /// A viewer that is connected has got the frame: the next one need not wait longer than one that joins others.
+    /// A viewer that is connected has got the frame. The next one need not wait, and those after it no longer than
+    /// viewers that join others.
     mutating func noteTaken() {
         frame = nil
-        due = min(due, made + CaptureLoop.firstKeyframeInterval)
+        due = min(due, max(paid, made))
+        paid = max(paid, made) + CaptureLoop.firstKeyframeInterval
     }
 }
 
