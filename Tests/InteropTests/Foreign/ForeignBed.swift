@@ -54,8 +54,8 @@ struct ForeignBed {
     var url: String { (host.link.split(separator: "#").first.map(String.init) ?? "") + "/whep" }
 
     /// Plays these cases, several at a time, each in its own session.
-    func play(_ cases: [PlayerCase], with peer: ForeignPeer, atOnce: Int = 3) async throws -> [(PlayerCase, PlayerRun)]
-    {
+    func play(_ cases: [PlayerCase], with peer: ForeignPeer) async throws -> [(PlayerCase, PlayerRun)] {
+        let atOnce = 4
         let groups = stride(from: 0, to: cases.count, by: atOnce).map {
             Array(cases[$0..<min($0 + atOnce, cases.count)])
         }
