@@ -55,8 +55,8 @@ struct TypedCharacterTests {
         }
 
         /// Types all characters of each layout.
-        /// - Returns: whether layouts were typed again, more slowly: the host drops what a busy machine passes on later
-        ///   than half a second. That may happen three times.
+        /// - Returns: whether layouts were typed again, more slowly: on a busy machine the host drops what comes later than
+        ///   half a second, and some take longer than they are waited for. That may happen three times.
         func expectAllArrive(_ keyboard: ViewerKeyboard, _ layouts: [[String]]) throws -> Bool {
             var repeats = 0
             for layout in layouts {
@@ -132,7 +132,7 @@ struct TypedCharacterTests {
             keyboard, ofHost == "us" ? Self.layouts : [["us"], ["de"], ["fr"], ["ru"]])
         viewer.interrupt()
         let ended = try #require(host.host.process.event("control") { $0["state"] as? String != "begun" })
-        #expect((ended["dropped"] as? Int == 0) != isRepeated, "\(ended)")
+        #expect(ended["dropped"] as? Int == 0 || isRepeated, "\(ended)")
     }
 
     @Test(arguments: Browser.Kind.allCases)
@@ -164,6 +164,6 @@ struct TypedCharacterTests {
             isRepeated = try host.expectAllArrive(keyboard, Self.layouts)
         }
         let ended = try #require(host.host.process.event("control") { $0["state"] as? String != "begun" })
-        #expect((ended["dropped"] as? Int == 0) != isRepeated, "\(ended)")
+        #expect(ended["dropped"] as? Int == 0 || isRepeated, "\(ended)")
     }
 }

@@ -182,7 +182,7 @@ struct SessionTests {
 
     @Test func aMuchSlowerViewerGetsItsOwnEncodingAndDelaysNoOther() async throws {
         let (host, link) = try await host(
-            decide: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(250) : nil })
+            decide: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(100) : nil })
         let (fast, slow) = (RecordedOutput(), RecordedOutput())
         let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
         let tasks = viewers.map { viewer in Task { await viewer.run() } }

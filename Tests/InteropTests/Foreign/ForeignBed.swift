@@ -55,7 +55,7 @@ struct ForeignBed {
 
     /// Plays these cases, several at a time, each in its own session.
     func play(_ cases: [PlayerCase], with peer: ForeignPeer) async throws -> [(PlayerCase, PlayerRun)] {
-        let atOnce = 4
+        let atOnce = 3
         let groups = stride(from: 0, to: cases.count, by: atOnce).map {
             Array(cases[$0..<min($0 + atOnce, cases.count)])
         }
