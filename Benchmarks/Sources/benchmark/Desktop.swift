@@ -184,18 +184,29 @@ struct SourceText {
 
 /// What lies between the two displays.
 enum DesktopLink: String, CaseIterable {
-    case loopback, slow
+    case loopback, slow, narrow
     /// Slower for four seconds, from the first of the measurement on.
     case drop
 
-    static let conditions = LinkConditions(
-        kilobits: 3_000, queueMilliseconds: 300, delayMilliseconds: 25, lossPercent: 2)
+    /// nil: loopback.
+    var conditions: LinkConditions? {
+        switch self {
+        case .loopback: nil
+        case .slow, .drop: Self.conditions(kilobits: 3_000)
+        case .narrow: Self.conditions(kilobits: 1_000)
+        }
+    }
+
+    static func conditions(kilobits: Double) -> LinkConditions {
+        LinkConditions(kilobits: kilobits, queueMilliseconds: 300, delayMilliseconds: 25, lossPercent: 2)
+    }
 
     var description: String {
         switch self {
         case .loopback: "loopback"
         case .slow: "3 Mbit/s, 50 ms, 2 % lost"
-        case .drop: "the same, 0.6 Mbit/s for 4 s"
+        case .narrow: "1 Mbit/s, 50 ms, 2 % lost"
+        case .drop: "3 Mbit/s, 50 ms, 2 % lost, 0.6 Mbit/s for 4 s"
         }
     }
 }
@@ -309,7 +320,7 @@ struct Desktop {
     }
 
     private func share(_ binary: String, _ link: DesktopLink, _ start: @escaping Actors) throws -> Run {
-        let path = link == .loopback ? nil : try EmulatedPath(DesktopLink.conditions)
+        let path = try link.conditions.map { try EmulatedPath($0) }
         return try withDisplays(start: { _ in [] }) { from, to in
             let host = try ShareHost(binary: binary, display: from, over: path)
             defer { host.stop() }
@@ -325,7 +336,7 @@ struct Desktop {
     }
 
     private func page(_ program: String, _ link: DesktopLink, _ start: @escaping Actors) throws -> Run {
-        let path = link == .loopback ? nil : try EmulatedPath(DesktopLink.conditions)
+        let path = try link.conditions.map { try EmulatedPath($0) }
         return try withPage(program, binary: binaries[0], over: path, start: { _ in [] }) { session in
             let actors = try start(session.from)
             defer { actors.forEach { $0.terminate() } }
@@ -341,7 +352,7 @@ struct Desktop {
     }
 
     private func other(_ program: String, _ link: DesktopLink, _ start: @escaping Actors) throws -> Run {
-        let path = link == .loopback ? nil : try EmulatedPath(DesktopLink.conditions)
+        let path = try link.conditions.map { try EmulatedPath($0) }
         var result: Run?
         try withChromium(program, over: path, start: start) { session in
             result = try run(link, path, session.to) { session.cpuMilliseconds }
@@ -353,11 +364,11 @@ struct Desktop {
     private func run(_ link: DesktopLink, _ path: EmulatedPath?, _ display: String, cpu: () -> Double) throws -> Run {
         let (spent, begin) = (cpu(), monotonicSeconds())
         func run(_ probe: Probe) -> Run { Run(probe: probe, cpu: (cpu() - spent) / (monotonicSeconds() - begin)) }
-        guard link == .drop, let path else { return run(try Probe.run(display, seconds: seconds)) }
-        var narrow = DesktopLink.conditions
-        narrow.kilobits = 600
-        try path.link.set(narrow)
-        try path.link.set(DesktopLink.conditions, afterMilliseconds: 4_000)
+        guard link == .drop, let path, let conditions = link.conditions else {
+            return run(try Probe.run(display, seconds: seconds))
+        }
+        try path.link.set(DesktopLink.conditions(kilobits: 600))
+        try path.link.set(conditions, afterMilliseconds: 4_000)
         var queue = 0.0
         var result = run(
             try Probe.run(display, seconds: max(seconds, 5)) {
