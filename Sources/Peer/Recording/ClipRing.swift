@@ -81,7 +81,7 @@ struct ClipRing {
         guard !waitsForKeyframe, var group = groups.popLast() else { return false }
         let item = RecordedItem(
             kind: .video(
-                frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.layer > 0,
+                frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.isDiscardable,
                 colorSpace: frame.colorSpace),
             arrival: now, rtpTimestamp: frame.rtpTimestamp, captured: frame.captured)
         group.append(item) { payloads in frame.bytes.forEachSegment { payloads.append(contentsOf: $0) } }

@@ -156,7 +156,7 @@ final class WatchRecorder: Sendable {
         case .started:
             state.with { $0.hasMedia = true }
             report(name, sentence, fields)
-        case .finished: report(name, sentence, fields)
+        case .finished, .dropped: report(name, sentence, fields)
         case .failed(let failure):
             note(failure)
             // Another session has another file, when there is room again.
@@ -164,7 +164,6 @@ final class WatchRecorder: Sendable {
                 state.hasFailed = true
                 return state.viewer
             }?.leave(EndReason(.failed, failure.message, remedy: failure.remedy))
-        case .dropped: report(name, sentence)
         }
     }
 
